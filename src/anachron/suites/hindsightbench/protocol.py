@@ -1,0 +1,316 @@
+"""The protocol file of the suite: every constant that a number depends on, validated.
+
+Source: HindsightBench §3 (arms, probes, metrics, gates), §4 (panel), and the suite's specification.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from anachron.blocks import months, ordinal
+from anachron.config import Month, StrictModel
+from anachron.files import digest
+
+ARMS = ("R", "D", "M", "W", "W72")
+PROBES = ("LAP", "REC")
+ALL_ARMS = (*ARMS, *PROBES)
+ArmName = Literal["R", "D", "M", "W", "W72", "LAP", "REC"]
+Tier = Literal["full", "full-1rep", "reduced"]
+TIERS: tuple[Tier, ...] = ("full", "full-1rep", "reduced")
+Direction = Literal["+", "-"]
+
+
+class Dates(StrictModel):
+    """The decision dates: one a month, on a fixed day."""
+
+    day: int = Field(15, ge=1, le=28, description="Day of the month of every decision date.")
+    start: Month = Field("2005-01", description="First decision month.")
+    pre_end: Month = Field("2024-12", description="Last month of the pre cohort.")
+    end: Month = Field("2026-06", description="Last decision month; a later one adds dates and changes none.")
+    placebo_start: Month = Field("2025-02", description="First month of the calendar placebo window.")
+
+
+class SeriesEntry(StrictModel):
+    """One series of the catalog."""
+
+    id: str = Field(description="Series identifier at the Federal Reserve Bank of St. Louis.")
+    label: str = Field(description="What the series measures, in words.")
+    unit: str = Field(description="Unit of the vintage's values.")
+    decimals: int = Field(ge=0, le=6, description="Decimals printed, the same on every date.")
+
+
+class Realised(StrictModel):
+    """How the target's realised direction is measured."""
+
+    source: Literal["equity_index", "series"] = Field(description="A daily equity index, or a monthly series.")
+    series: str | None = Field(None, description="The monthly series, when the source is one.")
+    sessions: int = Field(20, gt=0, description="Trading sessions of the realised move.")
+
+    @model_validator(mode="after")
+    def _series_is_named(self) -> Realised:
+        if (self.source == "series") != (self.series is not None):
+            raise ValueError("`series` is needed when `source` is 'series', and only then")
+        return self
+
+
+class Target(StrictModel):
+    """What is predicted, and what its directions mean. No other place holds wording about the target."""
+
+    name: str = Field(description="The target, as prompts name it.")
+    definition: str = Field(description="One sentence that defines the predicted move.")
+    plus: str = Field(description="What direction + means.")
+    minus: str = Field(description="What direction - means; the bearish reading.")
+    rose: str = Field(description="The event that counts as `up` in the outcome-recall probe.")
+    fell: str = Field(description="The event that counts as `down` in the outcome-recall probe.")
+    realised: Realised
+
+
+class Task(StrictModel):
+    """The wording of the prompts. `{…}` fields are filled from the protocol; see docs/reference/prompts.md."""
+
+    system: str = Field(description="System prompt, constant over all dates and arms.")
+    instruction: str = Field(description="The task.")
+    schema_text: str = Field(description="The output schema in words.")
+    example: str = Field(description="One format example, JSON.")
+    date_line: str = Field(description="The line that states the date; `{date}` is filled in.")
+    undisclosed_line: str = Field(description="The line that stands in its place when the date is masked.")
+    admissibility: str = Field(description="Which information is admissible; `{date}` is filled in.")
+    undisclosed_date: str = Field(description="What fills `{date}` when the date is masked.")
+    lap: str = Field(description="Outcome-recall question; `{date}`, `{end}`, `{rose}`, `{fell}`, `{target}`.")
+    rec: str = Field(description="Date-recovery question.")
+    rec_system: str = Field(description="System prompt of the date-recovery probe.")
+    lap_system: str = Field(description="System prompt of the outcome-recall probe.")
+
+
+class Sets(StrictModel):
+    """The contrasted sets of decision months."""
+
+    crisis: list[Month] = Field(min_length=2, description="Crisis months.")
+    calm_years: list[int] = Field(min_length=1, description="Years whose twelve months are calm.")
+    alternative_calm_years: list[list[int]] = Field(
+        default_factory=list, description="Other calm sets of the perturbation ablation."
+    )
+    events: dict[str, list[Month]] = Field(
+        default_factory=dict, description="Crisis months by event, for leaving one event out."
+    )
+    event_words: dict[str, list[str]] = Field(
+        default_factory=dict, description="Words by which the transcript audit recognises an event."
+    )
+
+
+class Shift(StrictModel):
+    """The false dates of arm W."""
+
+    months: int = Field(66, gt=0, description="Shift of the pre dates, cyclic.")
+    alternative_months: int = Field(72, gt=0, description="Shift of arm W72; keeps the calendar month.")
+    calm_anchor_months: list[int] = Field(
+        default_factory=lambda: [2, 6, 10], description="Months of the calm years that post dates are given."
+    )
+
+
+class ArmRule(StrictModel):
+    """How one arm is sampled."""
+
+    temperature: float = Field(ge=0, le=2, description="Sampling temperature.")
+    max_tokens: int = Field(gt=0, description="Cap on an answer's tokens.")
+    reps: dict[Tier, int] = Field(description="Repeated samples per tier.")
+    default: bool = Field(True, description="Asked of a model whose registry entry names no arms.")
+
+    @field_validator("reps")
+    @classmethod
+    def _every_tier(cls, reps: dict[str, int]) -> dict[str, int]:
+        for tier in TIERS:
+            if reps.get(tier, -1) < 0:
+                raise ValueError(f"tier {tier!r} needs a number of reps, 0 or more")
+        return reps
+
+
+class Lap(StrictModel):
+    """The outcome-recall probe."""
+
+    sessions: int = Field(21, gt=0, description="Sessions from the first session on or after the date.")
+    threshold: float = Field(0.1, gt=0, lt=1, description="A month is recalled above this share, strictly.")
+    sweep: list[float] = Field(
+        default_factory=lambda: [0.05, 0.075, 0.1, 0.125, 0.15, 0.175, 0.2],
+        description="Thresholds of the sensitivity sweep.",
+    )
+    sustained_months: int = Field(3, ge=1, description="Months below the threshold that make a sustained fall.")
+
+
+class Bootstrap(StrictModel):
+    """Resampling."""
+
+    draws: int = Field(10_000, ge=100, description="B.")
+    seed: int = Field(2026, ge=0, description="Seed of PCG64.")
+    level: float = Field(0.95, gt=0.5, lt=1, description="Coverage the interval aims at.")
+    min_valid_share: float = Field(0.5, ge=0, le=1, description="Share of defined draws an interval needs.")
+
+
+class Gates(StrictModel):
+    """Conditions without which an estimate is undefined."""
+
+    rec_min_n: int = Field(10, ge=1, description="r: accepted date-recovery answers.")
+    hit_rate: float = Field(0.60, ge=0, le=1, description="g (bm1): the hit rate must exceed this.")
+    hit_p: float = Field(0.05, gt=0, lt=1, description="g (anachron): Fisher's exact p must be below this.")
+    delta_min_n: int = Field(30, ge=0, description="v: the regression's dates must be more than this.")
+    delta_min_variance: float = Field(1e-4, ge=0, description="v: LAP's variance must exceed this.")
+    delta_min_signals: int = Field(10, ge=0, description="v (anachron): dates of each signal sign.")
+    parity: float = Field(0.95, gt=0, le=1, description="k (anachron): share of each window both sides need.")
+    hac_lags: int = Field(6, ge=0, description="Newey–West lags of δ.")
+
+
+class Protocol(StrictModel):
+    """A protocol file of the suite `hindsightbench`."""
+
+    suite: Literal["hindsightbench"] = "hindsightbench"
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", description="Name of the protocol; a folder of frozen rows.")
+    title: str = Field(description="One line that says what the task is.")
+    dates: Dates = Dates()
+    series: list[SeriesEntry] = Field(min_length=1, description="The catalog shown to the model.")
+    target: Target
+    sets: Sets
+    shift: Shift = Shift()
+    sketches: int = Field(8, gt=0, description="Sketches asked for in one answer.")
+    domains: list[str] = Field(description="The domains a sketch may name.")
+    horizons: list[int] = Field(description="The horizons a sketch may name, in sessions.")
+    arms: dict[ArmName, ArmRule]
+    lap: Lap = Lap()
+    bootstrap: Bootstrap = Bootstrap()
+    gates: Gates = Gates()
+    task: Task
+
+    @model_validator(mode="after")
+    def _sets_are_nodes(self) -> Protocol:
+        nodes = set(self.months)
+        if ordinal(self.dates.pre_end) < ordinal(self.dates.start):
+            raise ValueError("`dates.pre_end` lies before `dates.start`")
+        if ordinal(self.dates.end) < ordinal(self.dates.pre_end):
+            raise ValueError("`dates.end` lies before `dates.pre_end`")
+        pre = set(months(self.dates.start, self.dates.pre_end))
+        for month in self.sets.crisis:
+            if month not in nodes:
+                raise ValueError(
+                    f"`sets.crisis` holds {month}, which is not a decision month "
+                    f"({self.dates.start}..{self.dates.end}); remove it or widen `dates`"
+                )
+            if month not in pre:
+                raise ValueError(f"`sets.crisis` holds {month}, which lies after `dates.pre_end`")
+        if len(set(self.sets.crisis)) != len(self.sets.crisis):
+            raise ValueError("`sets.crisis` names a month twice")
+        for calm in [self.sets.calm_years, *self.sets.alternative_calm_years]:
+            for year in calm:
+                missing = [month for month in months(f"{year}-01", f"{year}-12") if month not in pre]
+                if missing:
+                    raise ValueError(f"calm year {year} holds {missing[0]}, which is not a pre decision month")
+        overlap = sorted(set(self.sets.crisis) & set(self.calm_months))
+        if overlap:
+            raise ValueError(f"{overlap[0]} is in both `sets.crisis` and a calm year")
+        for event, members in self.sets.events.items():
+            unknown = sorted(set(members) - set(self.sets.crisis))
+            if unknown:
+                raise ValueError(f"`sets.events.{event}` holds {unknown[0]}, which is no crisis month")
+        if set(self.arms) != set(ALL_ARMS):
+            raise ValueError(f"`arms` must name exactly {', '.join(ALL_ARMS)}; found {', '.join(self.arms)}")
+        if len({entry.id for entry in self.series}) != len(self.series):
+            raise ValueError("`series` names an id twice")
+        return self
+
+    @property
+    def months(self) -> list[str]:
+        """All decision months, in order."""
+        return months(self.dates.start, self.dates.end)
+
+    @property
+    def decision_dates(self) -> list[str]:
+        """All decision dates, in order."""
+        return [self.date(month) for month in self.months]
+
+    @property
+    def pre_dates(self) -> list[str]:
+        """Decision dates of the pre cohort."""
+        return [self.date(month) for month in months(self.dates.start, self.dates.pre_end)]
+
+    @property
+    def post_dates(self) -> list[str]:
+        """Decision dates after the pre cohort."""
+        return self.decision_dates[len(self.pre_dates) :]
+
+    @property
+    def placebo_dates(self) -> list[str]:
+        """Decision dates of the calendar placebo window."""
+        return [date for date in self.post_dates if date[:7] >= self.dates.placebo_start]
+
+    @property
+    def crisis_dates(self) -> list[str]:
+        """Crisis dates, in calendar order (the bootstrap's draws depend on it)."""
+        return [self.date(month) for month in sorted(self.sets.crisis)]
+
+    @property
+    def calm_months(self) -> list[str]:
+        """Calm months, in calendar order."""
+        return [month for year in sorted(self.sets.calm_years) for month in months(f"{year}-01", f"{year}-12")]
+
+    @property
+    def calm_dates(self) -> list[str]:
+        """Calm dates, in calendar order."""
+        return [self.date(month) for month in self.calm_months]
+
+    def date(self, month: str) -> str:
+        """Return the decision date of a month."""
+        return f"{month}-{self.dates.day:02d}"
+
+    def fake_dates(self, shift: int) -> dict[str, str]:
+        """Return the false date of every decision date for a cyclic shift in months (spec, arm W).
+
+        Pre dates get the date `shift` places on, modulo the pre cohort. Post dates get a crisis date (even
+        place) or a calm anchor (odd place) in turn; those never enter E3.
+        """
+        pre = self.pre_dates
+        fakes = {date: pre[(place + shift) % len(pre)] for place, date in enumerate(pre)}
+        crisis = self.crisis_dates
+        anchors = [
+            self.date(f"{year}-{month:02d}")
+            for year in sorted(self.sets.calm_years)
+            for month in self.shift.calm_anchor_months
+        ]
+        for place, date in enumerate(self.post_dates):
+            pool = crisis if place % 2 == 0 else anchors
+            fakes[date] = pool[(place // 2) % len(pool)]
+        return fakes
+
+    def tier_dates(self, tier: Tier) -> list[str]:
+        """Return the decision dates a tier asks: all, or crisis, calm and post for the reduced tier."""
+        if tier != "reduced":
+            return self.decision_dates
+        wanted = {*self.crisis_dates, *self.calm_dates, *self.post_dates}
+        return [date for date in self.decision_dates if date in wanted]
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the whole protocol, defaults included; it stands in every row."""
+        return digest(self.model_dump(mode="json"))
+
+    def ask_digest(self) -> str:
+        """Hash of what a request depends on, apart from how far the dates reach: a later last month, another
+        gate or another seed leaves the requests of earlier blocks as they are."""
+        part: dict[str, Any] = self.model_dump(
+            mode="json", exclude={"bootstrap", "gates", "lap": {"threshold", "sweep", "sustained_months"}}
+        )
+        part["dates"].pop("end")
+        part["dates"].pop("placebo_start")
+        for key in ("alternative_calm_years", "events", "event_words"):
+            part["sets"].pop(key)
+        return digest(part)
+
+    def panel_digest(self) -> str:
+        """Hash of what the panel depends on, apart from how far the dates reach."""
+        part = {
+            "day": self.dates.day,
+            "start": self.dates.start,
+            "series": [entry.model_dump(mode="json") for entry in self.series],
+            "realised": self.target.realised.model_dump(mode="json"),
+            "sessions": self.lap.sessions,
+        }
+        return digest(part)
