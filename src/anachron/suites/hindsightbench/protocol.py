@@ -296,7 +296,7 @@ class Protocol(StrictModel):
         """Hash of what a request depends on, apart from how far the dates reach: a later last month, another
         gate or another seed leaves the requests of earlier blocks as they are."""
         part: dict[str, Any] = self.model_dump(
-            mode="json", exclude={"bootstrap", "gates", "lap": {"threshold", "sweep", "sustained_months"}}
+            mode="json", exclude={"bootstrap": True, "gates": True, "lap": {"threshold", "sweep", "sustained_months"}}
         )
         part["dates"].pop("end")
         part["dates"].pop("placebo_start")
