@@ -1,0 +1,96 @@
+"""Fingerprints of the source code a stage runs, so that editing a stage reruns it and what follows.
+
+The paid stage has none: its answers are keyed by the request, and a hand-bumped protocol token
+(`anachron.llm.keys`) says when the way of asking changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from pathlib import Path
+
+from anachron.files import sha256_text
+
+PACKAGE = "anachron"
+ROOT = Path(__file__).resolve().parent
+
+STAGES: dict[str, tuple[str, ...]] = {
+    "panel": ("anachron.items.panel",),
+    "ask": ("anachron.suites.{suite}.ask",),
+    "parse": ("anachron.suites.{suite}.parse",),
+    "estimate": ("anachron.suites.{suite}.estimate", "anachron.stages_estimate"),
+    "row": ("anachron.publish.row",),
+    "publish": ("anachron.publish.tables", "anachron.publish.figures"),
+}
+SUITE_TABLE = ("anachron.suites.{suite}.table", "anachron.suites.{suite}.figures")
+
+
+def of_stage(stage: str, suites: tuple[str, ...]) -> str:
+    """Return the fingerprint of a stage for the given suites.
+
+    Parameters
+    ----------
+    stage
+        A key of `STAGES`.
+    suites
+        The suites whose modules the stage runs.
+
+    Returns
+    -------
+    str
+        SHA-256 over the names and texts of every module of this package that the stage imports,
+        directly or through others, wherever in a module the import stands.
+    """
+    roots = list(STAGES[stage]) + (list(SUITE_TABLE) if stage == "publish" else [])
+    names = [name.format(suite=suite) for name in roots for suite in suites]
+    return of_modules(tuple(sorted(set(names))))
+
+
+@functools.cache
+def of_modules(names: tuple[str, ...]) -> str:
+    """Return the fingerprint of the import closure of `names`."""
+    parts = [f"{name}\n{_source(name)}" for name in closure(names)]
+    return sha256_text("\0".join(parts))
+
+
+@functools.cache
+def closure(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the modules of this package that `names` reach by import statements, sorted."""
+    seen: set[str] = set()
+    queue = list(names)
+    while queue:
+        name = queue.pop()
+        if name in seen or _path(name) is None:
+            continue
+        seen.add(name)
+        queue.extend(_imports(name))
+    return tuple(sorted(seen))
+
+
+def _path(name: str) -> Path | None:
+    parts = name.split(".")
+    if parts[0] != PACKAGE:
+        return None
+    base = ROOT.joinpath(*parts[1:])
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
+
+
+def _source(name: str) -> str:
+    path = _path(name)
+    return path.read_text(encoding="utf-8") if path else ""
+
+
+@functools.cache
+def _imports(name: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for node in ast.walk(ast.parse(_source(name))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            found.append(node.module)
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return tuple(module for module in found if module.split(".")[0] == PACKAGE)
