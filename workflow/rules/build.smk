@@ -1,0 +1,26 @@
+# Builds what was true and known on each decision date.
+#
+# in:  resources/snapshot/*.parquet (`ancient`: a new month of data must not touch earlier spans;
+#      `depends` carries the digest of the data each span can see)
+# out: results/panel/<suite>/<span>.parquet
+
+
+rule panel:
+    input:
+        snapshot=ancient(f"{PLAN.config.macro.path}/digests.json"),
+    output:
+        f"{RESULTS}/panel/{{suite}}/{{span}}.parquet",
+    params:
+        protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
+        macro=PLAN.macro_json(),
+        depends=lambda wildcards: PLAN.panel_params(wildcards.suite, wildcards.span),
+        anachron=ANACHRON,
+    log:
+        "logs/panel/{suite}/{span}.log",
+    benchmark:
+        "logs/benchmarks/panel/{suite}/{span}.tsv"
+    conda:
+        "../../envs/anachron.yaml"
+    shell:
+        "{params.anachron} panel --suite {wildcards.suite:q} --protocol {params.protocol:q}"
+        " --span {wildcards.span:q} --macro {params.macro:q} --output {output:q} > {log:q} 2>&1"

@@ -1,0 +1,87 @@
+# Joins estimates in audit rows, and publishes tables and figures from rows only.
+#
+# in:  results/estimates/<model>/<suite>.json
+# out: results/rows/<model>.json, results/leaderboard/*; `freeze` adds to resources/frozen/
+
+
+rule row:
+    input:
+        estimates=estimates,
+    output:
+        report(
+            f"{RESULTS}/rows/{{model}}.json",
+            caption="../report/row.rst",
+            category="Audit rows",
+        ),
+    params:
+        registry=PLAN.config.registry,
+        name=lambda wildcards: PLAN.models[wildcards.model].name,
+        estimates=lambda wildcards, input: [f"--estimates={path}" for path in input.estimates],
+        depends=lambda wildcards: PLAN.row_params(wildcards.model),
+        anachron=ANACHRON,
+    log:
+        "logs/row/{model}.log",
+    benchmark:
+        "logs/benchmarks/row/{model}.tsv"
+    conda:
+        "../../envs/anachron.yaml"
+    shell:
+        "{params.anachron} row --registry {params.registry:q} --model {params.name:q}"
+        " {params.estimates:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule leaderboard:
+    default_target: True
+    input:
+        rows=rows,
+    output:
+        report(
+            multiext(f"{RESULTS}/leaderboard/leaderboard", ".csv", ".md", ".html"),
+            caption="../report/leaderboard.rst",
+            category="Leaderboard",
+        ),
+    params:
+        scoring=PLAN.config.scoring,
+        rows=lambda wildcards, input: [f"--row={path}" for path in input.rows],
+        folder=f"{RESULTS}/leaderboard",
+        depends=PLAN.publish_params(),
+        anachron=ANACHRON,
+    log:
+        "logs/publish/leaderboard.log",
+    benchmark:
+        "logs/benchmarks/publish/leaderboard.tsv"
+    conda:
+        "../../envs/anachron.yaml"
+    shell:
+        "{params.anachron} publish {params.rows:q} --scoring {params.scoring:q}"
+        " --output {params.folder:q} > {log:q} 2>&1"
+
+
+rule check:
+    params:
+        frozen=PLAN.config.frozen,
+        rows=f"{RESULTS}/rows",
+        anachron=ANACHRON,
+    log:
+        "logs/publish/check.log",
+    conda:
+        "../../envs/anachron.yaml"
+    shell:
+        "{params.anachron} check --frozen {params.frozen:q} --rows {params.rows:q} 2>&1 | tee {log:q}"
+
+
+rule freeze:
+    input:
+        rows=rows,
+    params:
+        frozen=PLAN.config.frozen,
+        rows=lambda wildcards, input: [f"--row={path}" for path in input.rows],
+        reason=[f"--reason={PLAN.config.reason}"] if PLAN.config.reason else [],
+        anachron=ANACHRON,
+    log:
+        "logs/publish/freeze.log",
+    conda:
+        "../../envs/anachron.yaml"
+    shell:
+        "{params.anachron} freeze {params.rows:q} --frozen {params.frozen:q} {params.reason:q}"
+        " 2>&1 | tee {log:q}"
