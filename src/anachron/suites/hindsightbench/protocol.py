@@ -5,6 +5,8 @@ Source: HindsightBench §3 (arms, probes, metrics, gates), §4 (panel), and the 
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -68,20 +70,75 @@ class Target(StrictModel):
 
 
 class Task(StrictModel):
-    """The wording of the prompts. `{…}` fields are filled from the protocol; see docs/reference/prompts.md."""
+    """The wording of the prompts; docs/reference/prompts.md says where each text stands."""
 
-    system: str = Field(description="System prompt, constant over all dates and arms.")
+    system: str = Field(description="System prompt of the arms, constant over all dates and arms.")
+    date_line: str = Field(description="The line that states the date, as `{date}`.")
+    undisclosed_line: str = Field(description="The line that stands in its place when the date is masked.")
+    admissibility: str = Field(description="Which information is admissible; names the date as `{date}`.")
+    undisclosed_date: str = Field(description="Fills `{date}` in `admissibility` when the date is masked.")
+    target_text: str = Field(description="The target, its definition, and what the directions mean.")
+    catalog_heading: str = Field(description="Heading of the catalog: a line of id and label per series.")
+    statistics: str = Field(description="Statistics block of arm R: `{base_rate_up}` and `{base_rate_n}`.")
+    statistics_none: str = Field(description="What stands there while no earlier outcome is known.")
+    revealed_heading: str = Field(description="Heading of the observations in arm R.")
+    lagged_heading: str = Field(description="Heading of the observations in arms D, M, W and W72.")
     instruction: str = Field(description="The task.")
     schema_text: str = Field(description="The output schema in words.")
-    example: str = Field(description="One format example, JSON.")
-    date_line: str = Field(description="The line that states the date; `{date}` is filled in.")
-    undisclosed_line: str = Field(description="The line that stands in its place when the date is masked.")
-    admissibility: str = Field(description="Which information is admissible; `{date}` is filled in.")
-    undisclosed_date: str = Field(description="What fills `{date}` when the date is masked.")
-    lap: str = Field(description="Outcome-recall question; `{date}`, `{end}`, `{rose}`, `{fell}`, `{target}`.")
-    rec: str = Field(description="Date-recovery question.")
-    rec_system: str = Field(description="System prompt of the date-recovery probe.")
+    example_heading: str = Field(description="Heading of the format example.")
+    example: str = Field(description="The format example, a JSON list of sketches.")
     lap_system: str = Field(description="System prompt of the outcome-recall probe.")
+    lap: str = Field(description="Outcome-recall question; opens at `{date}` and ends at `{end}`.")
+    rec_system: str = Field(description="System prompt of the date-recovery probe.")
+    rec: str = Field(description="Date-recovery question; stands below the masked observations.")
+
+    @model_validator(mode="after")
+    def _fields_are_known(self) -> Task:
+        for name in type(self).model_fields:
+            allowed = (*COMMON_FIELDS, *OWN_FIELDS.get(name, ()))
+            found = FILL.findall(getattr(self, name)) if name != "example" else []
+            for field in found:
+                if field not in allowed:
+                    raise ValueError(
+                        f"`{name}` holds {{{field}}}, which is not filled in there; allowed: "
+                        + ", ".join(f"{{{word}}}" for word in allowed)
+                    )
+            for field in OWN_FIELDS.get(name, ()):
+                if field not in found:
+                    raise ValueError(f"`{name}` must hold {{{field}}}")
+        try:
+            example = json.loads(self.example)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ValueError(f"`example` is not JSON: {error}") from None
+        if not isinstance(example, list):
+            raise ValueError("`example` must be a JSON list of sketches")
+        return self
+
+
+COMMON_FIELDS = (
+    "target",
+    "definition",
+    "plus",
+    "minus",
+    "rose",
+    "fell",
+    "sketches",
+    "domains",
+    "horizons",
+    "catalog",
+)
+"""What may be filled into any text of `Task` but `example`: the same on every date."""
+
+OWN_FIELDS = {
+    "date_line": ("date",),
+    "admissibility": ("date",),
+    "statistics": ("base_rate_up", "base_rate_n"),
+    "lap": ("date", "end"),
+}
+"""What is filled into one text of `Task` only, and must stand there: it differs from date to date."""
+
+FILL = re.compile(r"\{([a-z_]+)\}")
+"""A field to fill in; the braces of JSON are followed by a quotation mark or a space and stay as they are."""
 
 
 class Sets(StrictModel):
@@ -293,15 +350,21 @@ class Protocol(StrictModel):
         return digest(self.model_dump(mode="json"))
 
     def ask_digest(self) -> str:
-        """Hash of what a request depends on, apart from how far the dates reach: a later last month, another
-        gate or another seed leaves the requests of earlier blocks as they are."""
+        """Hash of what a request depends on beside the panel, apart from how far the dates reach.
+
+        A later last month, another gate, seed or title leaves the requests of earlier blocks as they are.
+        What is left out is named here, so that a new key counts until someone shows that it need not.
+        """
         part: dict[str, Any] = self.model_dump(
-            mode="json", exclude={"bootstrap": True, "gates": True, "lap": {"threshold", "sweep", "sustained_months"}}
+            mode="json", exclude={"name", "title", "bootstrap", "gates", "lap"}
         )
-        part["dates"].pop("end")
-        part["dates"].pop("placebo_start")
+        for key in ("end", "placebo_start"):
+            part["dates"].pop(key)
         for key in ("alternative_calm_years", "events", "event_words"):
             part["sets"].pop(key)
+        part["target"].pop("realised")
+        for arm in part["arms"].values():
+            arm.pop("default")
         return digest(part)
 
     def panel_digest(self) -> str:
