@@ -98,7 +98,7 @@ def check(
 def find_date(text: str) -> tuple[str, str] | None:
     """Return the form and the text of the first date that wording holds, or None.
 
-    Full-width digits count as digits, and invisible characters do not part them.
+    Digits of any script count, and invisible characters do not part them.
     """
     plain = _plain(text)
     for form, pattern in DATE_FORMS:
@@ -115,7 +115,7 @@ def find_outcome(
 
     A number counts as a latest value when it has at least the decimals of the series' format and rounds to
     the same text; as the base rate when it rounds to the same percentage, written with a percent sign, with a
-    decimal, or as a fraction of at least three decimals.
+    decimal, or as a fraction of at least two decimals.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def find_outcome(
         if share is not None:
             written = number(value, places)
             as_percent = bool(is_percent or places) and written == number(share, places)
-            if as_percent or (places >= 3 and written == number(share / 100, places)):
+            if as_percent or (places >= 2 and written == number(share / 100, places)):
                 return "the base rate", text
     return None
 
@@ -185,5 +185,8 @@ def _numbers(text: str) -> tuple[tuple[str, str, str, bool], ...]:
 
 @lru_cache(maxsize=1024)
 def _plain(text: str) -> str:
+    """Return the text with every script's digits as 0-9 and without invisible characters."""
     folded = unicodedata.normalize("NFKC", text)
-    return "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
+    return "".join(
+        str(unicodedata.decimal(letter, letter)) for letter in folded if unicodedata.category(letter) != "Cf"
+    )
