@@ -1,4 +1,4 @@
-"""Masking fails closed: a planted date, latest value or base rate stops the build, and the error says where."""
+"""Masking fails closed: a planted date, latest value or base rate stops the build, and the error names it."""
 
 import calendar
 import re
@@ -95,19 +95,6 @@ def planted_in(name: str, text: str) -> Protocol:
 
 
 MONTHS = list(calendar.month_name)[1:]
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
 
 
 @st.composite
