@@ -6,13 +6,15 @@ Light on purpose: it is imported on every Snakemake invocation, and once more in
 from __future__ import annotations
 
 import os
+import re
+import sys
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from anachron import blocks, config, fingerprint
-from anachron.files import canonical_json, digest, slug
+from anachron.files import canonical_json, digest
 from anachron.llm.keys import PROTOCOL_TOKEN
 from anachron.sources.snapshot import digest_until
 from anachron.suites import load_protocol
@@ -187,19 +189,23 @@ class Plan:
         return canonical_json(self.config.macro.model_dump(mode="json"))
 
 
-def environment(root: Path, settings: config.Config) -> None:
-    """Let jobs find this checkout's package and the budget, whichever environment they run in."""
-    source = str(root / "src")
-    others = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part and part != source]
-    os.environ["PYTHONPATH"] = os.pathsep.join([source, *others])
+def environment(root: Path, settings: config.Config, own_python: bool = True) -> None:
+    """Let jobs find this checkout's package, this interpreter and the budget.
+
+    Through the environment, because a changed parameter would rerun what it stands in. With `own_python`
+    false (rules run in environments of their own) the interpreter is left to them.
+    """
+    _prepend("PYTHONPATH", str(root / "src"))
+    if own_python:
+        _prepend("PATH", str(Path(sys.executable).parent))
     os.environ["ANACHRON_BUDGET_USD"] = repr(settings.budget_usd)
+
+
+def _prepend(variable: str, folder: str) -> None:
+    others = [part for part in os.environ.get(variable, "").split(os.pathsep) if part and part != folder]
+    os.environ[variable] = os.pathsep.join([folder, *others])
 
 
 def one_of(names: Iterable[str]) -> str:
     """Return a regular expression that matches exactly these names; matches nothing when there are none."""
-    import re
-
     return "|".join(re.escape(name) for name in names) or r"(?!)"
-
-
-__all__ = ["Plan", "environment", "one_of", "slug"]

@@ -13,7 +13,6 @@ rule ask:
         protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
         panels=lambda wildcards, input: [f"--panel={path}" for path in input.panel],
         depends=lambda wildcards: PLAN.ask_params(wildcards.suite, wildcards.block),
-        anachron=ANACHRON,
     log:
         "logs/ask/{suite}/{arm}/{block}.log",
     benchmark:
@@ -21,6 +20,6 @@ rule ask:
     conda:
         "../../envs/anachron.yaml"
     shell:
-        "{params.anachron} ask --suite {wildcards.suite:q} --protocol {params.protocol:q}"
+        "python -m anachron ask --suite {wildcards.suite:q} --protocol {params.protocol:q}"
         " --arm {wildcards.arm:q} --block {wildcards.block:q} {params.panels:q}"
         " --output {output:q} > {log:q} 2>&1"

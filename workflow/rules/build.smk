@@ -14,7 +14,6 @@ rule panel:
         protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
         macro=PLAN.macro_json(),
         depends=lambda wildcards: PLAN.panel_params(wildcards.suite, wildcards.span),
-        anachron=ANACHRON,
     log:
         "logs/panel/{suite}/{span}.log",
     benchmark:
@@ -22,5 +21,5 @@ rule panel:
     conda:
         "../../envs/anachron.yaml"
     shell:
-        "{params.anachron} panel --suite {wildcards.suite:q} --protocol {params.protocol:q}"
+        "python -m anachron panel --suite {wildcards.suite:q} --protocol {params.protocol:q}"
         " --span {wildcards.span:q} --macro {params.macro:q} --output {output:q} > {log:q} 2>&1"

@@ -43,8 +43,7 @@ for account, members in PLAN.accounts.items():
             panels=lambda wildcards, input: [f"--panel={path}" for path in input.memory],
             store=PLAN.config.store,
             depends=lambda wildcards: PLAN.collect_params(wildcards.model, wildcards.suite),
-            anachron=ANACHRON,
-        resources:
+            resources:
             **{account: 1},
         log:
             "logs/collect/{model}/{suite}/{arm}/{block}.log",
@@ -53,7 +52,7 @@ for account, members in PLAN.accounts.items():
         conda:
             "../../envs/anachron.yaml"
         shell:
-            "{params.anachron} collect --suite {wildcards.suite:q} --protocol {params.protocol:q}"
+            "python -m anachron collect --suite {wildcards.suite:q} --protocol {params.protocol:q}"
             " --registry {params.registry:q} --model {params.name:q} --arm {wildcards.arm:q}"
             " --block {wildcards.block:q} {params.requests:q} {params.panels:q} --store {params.store:q}"
             " --output {output:q} 2>&1 | tee {log:q} >&2"

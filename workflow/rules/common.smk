@@ -16,9 +16,8 @@ except AnachronError as error:
     # One readable message; a traceback of the Snakefile would bury it.
     raise SystemExit(f"anachron: {error}")
 
-environment(Path(workflow.basedir), PLAN.config)
+environment(Path(workflow.basedir), PLAN.config, own_python=not workflow.deployment_settings.deployment_method)
 RESULTS = PLAN.config.results
-ANACHRON = f"{sys.executable} -m anachron" if not workflow.deployment_settings.deployment_method else "python -m anachron"
 
 for account in PLAN.accounts:
     # One collecting job per account at a time; inside it the collector owns the limits.

@@ -22,7 +22,6 @@ rule estimate:
         transcripts=lambda wildcards, input: [f"--transcripts={path}" for path in input.transcripts],
         panels=lambda wildcards, input: [f"--panel={path}" for path in input.get("panel", [])],
         depends=lambda wildcards: PLAN.stage_params("estimate", wildcards.model, wildcards.suite),
-        anachron=ANACHRON,
     log:
         "logs/estimate/{model}/{suite}.log",
     benchmark:
@@ -30,6 +29,6 @@ rule estimate:
     conda:
         "../../envs/anachron.yaml"
     shell:
-        "{params.anachron} estimate --suite {wildcards.suite:q} --protocol {params.protocol:q}"
+        "python -m anachron estimate --suite {wildcards.suite:q} --protocol {params.protocol:q}"
         " --registry {params.registry:q} --model {params.name:q} --answers {input.answers:q}"
         " {params.transcripts:q} {params.panels:q} --output {output:q} > {log:q} 2>&1"

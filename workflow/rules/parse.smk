@@ -14,7 +14,6 @@ rule parse:
         name=lambda wildcards: PLAN.models[wildcards.model].name,
         transcripts=lambda wildcards, input: [f"--transcripts={path}" for path in input.transcripts],
         depends=lambda wildcards: PLAN.stage_params("parse", wildcards.model, wildcards.suite),
-        anachron=ANACHRON,
     log:
         "logs/parse/{model}/{suite}.log",
     benchmark:
@@ -22,5 +21,5 @@ rule parse:
     conda:
         "../../envs/anachron.yaml"
     shell:
-        "{params.anachron} parse --suite {wildcards.suite:q} --protocol {params.protocol:q}"
+        "python -m anachron parse --suite {wildcards.suite:q} --protocol {params.protocol:q}"
         " --model {params.name:q} {params.transcripts:q} --output {output:q} > {log:q} 2>&1"

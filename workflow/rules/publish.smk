@@ -18,7 +18,6 @@ rule row:
         name=lambda wildcards: PLAN.models[wildcards.model].name,
         estimates=lambda wildcards, input: [f"--estimates={path}" for path in input.estimates],
         depends=lambda wildcards: PLAN.row_params(wildcards.model),
-        anachron=ANACHRON,
     log:
         "logs/row/{model}.log",
     benchmark:
@@ -26,7 +25,7 @@ rule row:
     conda:
         "../../envs/anachron.yaml"
     shell:
-        "{params.anachron} row --registry {params.registry:q} --model {params.name:q}"
+        "python -m anachron row --registry {params.registry:q} --model {params.name:q}"
         " {params.estimates:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -45,7 +44,6 @@ rule leaderboard:
         rows=lambda wildcards, input: [f"--row={path}" for path in input.rows],
         folder=f"{RESULTS}/leaderboard",
         depends=PLAN.publish_params(),
-        anachron=ANACHRON,
     log:
         "logs/publish/leaderboard.log",
     benchmark:
@@ -53,7 +51,7 @@ rule leaderboard:
     conda:
         "../../envs/anachron.yaml"
     shell:
-        "{params.anachron} publish {params.rows:q} --scoring {params.scoring:q}"
+        "python -m anachron publish {params.rows:q} --scoring {params.scoring:q}"
         " --output {params.folder:q} > {log:q} 2>&1"
 
 
@@ -61,13 +59,12 @@ rule check:
     params:
         frozen=PLAN.config.frozen,
         rows=f"{RESULTS}/rows",
-        anachron=ANACHRON,
     log:
         "logs/publish/check.log",
     conda:
         "../../envs/anachron.yaml"
     shell:
-        "{params.anachron} check --frozen {params.frozen:q} --rows {params.rows:q} 2>&1 | tee {log:q}"
+        "python -m anachron check --frozen {params.frozen:q} --rows {params.rows:q} 2>&1 | tee {log:q}"
 
 
 rule freeze:
@@ -77,11 +74,10 @@ rule freeze:
         frozen=PLAN.config.frozen,
         rows=lambda wildcards, input: [f"--row={path}" for path in input.rows],
         reason=[f"--reason={PLAN.config.reason}"] if PLAN.config.reason else [],
-        anachron=ANACHRON,
     log:
         "logs/publish/freeze.log",
     conda:
         "../../envs/anachron.yaml"
     shell:
-        "{params.anachron} freeze {params.rows:q} --frozen {params.frozen:q} {params.reason:q}"
+        "python -m anachron freeze {params.rows:q} --frozen {params.frozen:q} {params.reason:q}"
         " 2>&1 | tee {log:q}"
