@@ -66,7 +66,7 @@ class Respondent:
 
 def run(store: Path, log: Path, items: int, seconds: float, name: str = "planted one") -> None:
     """Collect in a child process."""
-    collect(model(name), SUITE, requests(items), store, Respondent(log, seconds), show=False)
+    collect(model(name), SUITE, requests(items), store, Respondent(log, seconds), progress=False)
 
 
 def start(*arguments):

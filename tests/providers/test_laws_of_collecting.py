@@ -43,7 +43,7 @@ def test_after_kills_only_what_is_missing_is_asked(tmp_path):
     killed = len(respondent.calls)
     assert kills <= killed < items * 2, "every kill must fall into the work"
 
-    frame = collect(model(), SUITE, requests(items), folder, respondent, show=False)
+    frame = collect(model(), SUITE, requests(items), folder, respondent, progress=False)
 
     unique = len(frame)
     assert unique == frame["key"].nunique() == items * 2
@@ -51,7 +51,7 @@ def test_after_kills_only_what_is_missing_is_asked(tmp_path):
     assert set(respondent.calls) == set(frame["key"])
     found = counts(folder)
     assert found["attempts"] == found["responses"] == found["requests"] == unique
-    untouched = collect(model(), SUITE, requests(items), tmp_path / "other", Respondent(log), show=False)
+    untouched = collect(model(), SUITE, requests(items), tmp_path / "other", Respondent(log), progress=False)
     assert sealed(frame, tmp_path / "a") == sealed(untouched, tmp_path / "b")
 
 
@@ -63,14 +63,14 @@ def test_a_second_collector_refuses_and_names_the_first(tmp_path):
         lock = json.loads((folder / f"{model().slug}.lock").read_text())
         second = Respondent(tmp_path / "second")
         with pytest.raises(CollectError, match=f"process {first.pid} .*started {lock['started'][:10]}"):
-            collect(model(), SUITE, requests(400), folder, second, show=False)
+            collect(model(), SUITE, requests(400), folder, second, progress=False)
         assert second.calls == []
-        other = collect(model("another"), SUITE, requests(2), folder, second, show=False)
+        other = collect(model("another"), SUITE, requests(2), folder, second, progress=False)
         assert len(other) == 4, "another model's store is free"
     finally:
         first.kill()
         first.join()
-    assert len(collect(model(), SUITE, requests(2), folder, second, show=False)) == 4
+    assert len(collect(model(), SUITE, requests(2), folder, second, progress=False)) == 4
 
 
 def test_the_lock_is_released_and_keeps_no_holder(tmp_path):
@@ -87,8 +87,8 @@ def test_the_lock_is_released_and_keeps_no_holder(tmp_path):
 
 def test_all_cached_asks_nothing_and_needs_no_respondent(tmp_path):
     respondent = Respondent(tmp_path / "log")
-    first = collect(model(), SUITE, requests(), tmp_path, respondent, show=False)
-    again = collect(model(), SUITE, requests(), tmp_path, None, show=False)
+    first = collect(model(), SUITE, requests(), tmp_path, respondent, progress=False)
+    again = collect(model(), SUITE, requests(), tmp_path, None, progress=False)
     assert len(respondent.calls) == 20
     assert sealed(first, tmp_path / "a") == sealed(again, tmp_path / "b")
 
@@ -96,10 +96,10 @@ def test_all_cached_asks_nothing_and_needs_no_respondent(tmp_path):
 def test_a_changed_prompt_asks_that_date_again_and_no_other(tmp_path):
     respondent = Respondent(tmp_path / "log")
     table = requests()
-    before = collect(model(), SUITE, table, tmp_path, respondent, show=False)
+    before = collect(model(), SUITE, table, tmp_path, respondent, progress=False)
     date = table["item"][6]
     table.loc[table["item"] == date, "prompt"] = "Another question?"
-    after = collect(model(), SUITE, table, tmp_path, respondent, show=False)
+    after = collect(model(), SUITE, table, tmp_path, respondent, progress=False)
     changed = after["key"] != before["key"]
     assert set(after.loc[changed, "item"]) == {date}
     assert sorted(respondent.calls[20:]) == sorted(after.loc[changed, "key"])
@@ -107,8 +107,8 @@ def test_a_changed_prompt_asks_that_date_again_and_no_other(tmp_path):
 
 def test_added_dates_ask_only_the_new_ones(tmp_path):
     respondent = Respondent(tmp_path / "log")
-    collect(model(), SUITE, requests(10), tmp_path, respondent, show=False)
-    collect(model(), SUITE, requests(12), tmp_path, respondent, show=False)
+    collect(model(), SUITE, requests(10), tmp_path, respondent, progress=False)
+    collect(model(), SUITE, requests(12), tmp_path, respondent, progress=False)
     assert len(respondent.calls) == 24
 
 
@@ -129,19 +129,19 @@ def damage_page(path):
 def test_a_damaged_store_is_reported_kept_and_read_as_far_as_it_goes(tmp_path, damage):
     respondent = Respondent(tmp_path / "log")
     table = requests(300)
-    whole = collect(model(), SUITE, table, tmp_path, respondent, show=False)
+    whole = collect(model(), SUITE, table, tmp_path, respondent, progress=False)
     path = tmp_path / f"{model().slug}.sqlite"
     damage(path)
     broken = path.read_bytes()
     told = []
-    again = collect(model(), SUITE, table, tmp_path, respondent, show=False, report=told.append)
+    again = collect(model(), SUITE, table, tmp_path, respondent, progress=False, report=told.append)
     assert sealed(whole, tmp_path / "a") == sealed(again, tmp_path / "b")
     asked_again = len(respondent.calls) - 600
     assert 0 < asked_again < 400, "a part is lost, and a part is saved"
     assert (tmp_path / f"{path.name}.damaged-1").read_bytes() == broken
     assert len(told) == 1 and str(path) in told[0] and f"{600 - asked_again} answers" in told[0]
     damage(path)
-    collect(model(), SUITE, table, tmp_path, respondent, show=False, report=told.append)
+    collect(model(), SUITE, table, tmp_path, respondent, progress=False, report=told.append)
     assert (tmp_path / f"{path.name}.damaged-1").read_bytes() == broken
     assert (tmp_path / f"{path.name}.damaged-2").exists()
 
@@ -152,7 +152,7 @@ def test_a_file_that_is_no_database_is_kept(tmp_path, content):
     path.write_bytes(content)
     told = []
     respondent = Respondent(tmp_path / "log")
-    frame = collect(model(), SUITE, requests(2), tmp_path, respondent, show=False, report=told.append)
+    frame = collect(model(), SUITE, requests(2), tmp_path, respondent, progress=False, report=told.append)
     assert len(frame) == 4
     assert (tmp_path / f"{path.name}.damaged-1").read_bytes() == content
     assert "0 answers" in told[0]
@@ -160,7 +160,7 @@ def test_a_file_that_is_no_database_is_kept(tmp_path, content):
 
 def test_a_body_that_fails_its_checksum_is_asked_again_and_the_rest_is_not(tmp_path):
     respondent = Respondent(tmp_path / "log")
-    whole = collect(model(), SUITE, requests(), tmp_path, respondent, show=False)
+    whole = collect(model(), SUITE, requests(), tmp_path, respondent, progress=False)
     path = tmp_path / f"{model().slug}.sqlite"
     connection = sqlite3.connect(path)
     raw = bytearray(connection.execute("SELECT raw FROM responses WHERE id = 3").fetchone()[0])
@@ -169,7 +169,7 @@ def test_a_body_that_fails_its_checksum_is_asked_again_and_the_rest_is_not(tmp_p
     connection.commit()
     connection.close()
     told = []
-    again = collect(model(), SUITE, requests(), tmp_path, respondent, show=False, report=told.append)
+    again = collect(model(), SUITE, requests(), tmp_path, respondent, progress=False, report=told.append)
     assert sealed(whole, tmp_path / "a") == sealed(again, tmp_path / "b")
     assert len(respondent.calls) == 21
     assert "checksum" in told[0] and (tmp_path / f"{path.name}.damaged-1").exists()
@@ -182,7 +182,7 @@ def test_a_foreign_or_newer_file_is_refused_and_left_alone(tmp_path):
     connection.close()
     before = path.read_bytes()
     with pytest.raises(CollectError, match="no store"):
-        collect(model(), SUITE, requests(2), tmp_path, Respondent(tmp_path / "log"), show=False)
+        collect(model(), SUITE, requests(2), tmp_path, Respondent(tmp_path / "log"), progress=False)
     assert path.read_bytes() == before
     path.unlink()
     store.create(path)
@@ -190,7 +190,7 @@ def test_a_foreign_or_newer_file_is_refused_and_left_alone(tmp_path):
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     with pytest.raises(CollectError, match="version 99"):
-        collect(model(), SUITE, requests(2), tmp_path, Respondent(tmp_path / "log"), show=False)
+        collect(model(), SUITE, requests(2), tmp_path, Respondent(tmp_path / "log"), progress=False)
 
 
 FILL = """
@@ -201,7 +201,7 @@ from collecting import SUITE, Respondent, model, requests
 from anachron.errors import CollectError
 from anachron.llm.collect import collect
 try:
-    collect(model(), SUITE, requests(300), Path(sys.argv[1]), Respondent(Path(sys.argv[2])), show=False)
+    collect(model(), SUITE, requests(300), Path(sys.argv[1]), Respondent(Path(sys.argv[2])), progress=False)
 except CollectError as error:
     sys.exit(str(error))
 """
@@ -216,7 +216,7 @@ def test_a_disk_that_fills_up_stops_with_a_clear_error_and_loses_nothing_stored(
     respondent = Respondent(log)
     asked = len(respondent.calls)
     assert 10 < asked < 600
-    frame = collect(model(), SUITE, requests(300), folder, respondent, show=False)
+    frame = collect(model(), SUITE, requests(300), folder, respondent, progress=False)
     assert len(frame) == 600
     assert len(respondent.calls) <= 601, "at most the answer that found no room is asked again"
 
@@ -226,7 +226,7 @@ def test_nothing_is_sent_when_the_disk_has_no_room_for_answers(tmp_path, monkeyp
     monkeypatch.setattr(store.shutil, "disk_usage", lambda _: usage(10**9, 10**9, 10**6))
     respondent = Respondent(tmp_path / "log")
     with pytest.raises(CollectError, match="1 MB of disk space"):
-        collect(model(), SUITE, requests(2), tmp_path, respondent, show=False)
+        collect(model(), SUITE, requests(2), tmp_path, respondent, progress=False)
     assert respondent.calls == []
 
 
@@ -237,10 +237,10 @@ def test_a_provider_that_costs_needs_a_budget_and_none_for_what_is_stored(tmp_pa
     monkeypatch.setattr(providers, "get", lambda kind: costly)
     respondent = Respondent(tmp_path / "log")
     with pytest.raises(CollectError, match=r"20 requests.*`budget_usd` is 0"):
-        collect(model(), SUITE, requests(), tmp_path, respondent, show=False)
+        collect(model(), SUITE, requests(), tmp_path, respondent, progress=False)
     assert respondent.calls == []
-    collect(model(), SUITE, requests(), tmp_path, respondent, budget_usd=1.0, show=False)
-    frame = collect(model(), SUITE, requests(), tmp_path, respondent, show=False)
+    collect(model(), SUITE, requests(), tmp_path, respondent, budget_usd=1.0, progress=False)
+    frame = collect(model(), SUITE, requests(), tmp_path, respondent, progress=False)
     assert len(frame) == len(respondent.calls) == 20
 
 
@@ -255,7 +255,7 @@ def test_costly_answers_wait_for_the_disk(tmp_path):
 )
 def test_no_model_name_leaves_the_folder_of_stores(tmp_path, name):
     folder = tmp_path / "in" / "store"
-    frame = collect(model(name), SUITE, requests(1), folder, Respondent(tmp_path / "log"), show=False)
+    frame = collect(model(name), SUITE, requests(1), folder, Respondent(tmp_path / "log"), progress=False)
     assert set(frame["model"]) == {name}
     stores = [path for path in tmp_path.rglob("*") if path.suffix == ".sqlite"]
     assert [path.parent for path in stores] == [folder]

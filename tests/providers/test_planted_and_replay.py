@@ -14,8 +14,8 @@ from anachron.llm.providers import Reply, replay
 
 
 def one(tmp_path, said, **fields):
-    frame = collect(model(**fields), SUITE, requests(1, 1), tmp_path, lambda *_: said, show=False)
-    again = collect(model(**fields), SUITE, requests(1, 1), tmp_path, None, show=False)
+    frame = collect(model(**fields), SUITE, requests(1, 1), tmp_path, lambda *_: said, progress=False)
+    again = collect(model(**fields), SUITE, requests(1, 1), tmp_path, None, progress=False)
     assert sealed(frame, tmp_path / "a") == sealed(again, tmp_path / "b")
     return frames.read(tmp_path / "a", frames.Transcripts).iloc[0]
 
@@ -98,7 +98,7 @@ def test_settings_of_the_registry_replace_those_of_the_protocol(tmp_path):
         return "x"
 
     entry = model(temperature={SUITE: 1}, max_output_tokens={SUITE: 9}, model_id="pinned-2025-01-01")
-    frame = collect(entry, SUITE, requests(1, 1), tmp_path, respond, show=False)
+    frame = collect(entry, SUITE, requests(1, 1), tmp_path, respond, progress=False)
     assert seen == [(1.0, 9, "pinned-2025-01-01", {"lean": 0.3})]
     assert frame["sampling"].tolist() == ['{"max_tokens":9,"temperature":1.0}']
 
@@ -129,7 +129,7 @@ def test_the_key_moves_with_everything_a_respondent_may_look_at(tmp_path):
                 tmp_path,
                 lambda *_: "x",
                 respondent=given["respondent"],
-                show=False,
+                progress=False,
             )["key"][0]
         )
     assert len(set(keys)) == len(changes)
@@ -139,16 +139,16 @@ def test_a_tier_asks_its_own_rows(tmp_path):
     table = requests(4, 1)
     table["tiers"] = ["full", "full-1rep", "full,full-1rep", "reduced"]
     for tier, rows in (("full", [0, 2]), ("full-1rep", [1, 2]), ("reduced", [3])):
-        frame = collect(model(tier=tier), SUITE, table, tmp_path, lambda *_: "x", show=False)
+        frame = collect(model(tier=tier), SUITE, table, tmp_path, lambda *_: "x", progress=False)
         assert frame["item"].tolist() == table["item"][rows].tolist()
-    none = collect(model(), SUITE, table[table["tiers"] == "reduced"], tmp_path, None, show=False)
+    none = collect(model(), SUITE, table[table["tiers"] == "reduced"], tmp_path, None, progress=False)
     assert none.empty and list(none.columns) == list(frame.columns)
 
 
 def test_sealed_rows_are_sorted_whatever_the_order_asked(tmp_path):
     table = pd.concat([requests(6, arm="W"), requests(6, arm="D")])
     frame = collect(
-        model(), SUITE, table.sample(frac=1, random_state=1), tmp_path, lambda *_: "x", show=False
+        model(), SUITE, table.sample(frac=1, random_state=1), tmp_path, lambda *_: "x", progress=False
     )
     places = list(zip(frame["arm"], frame["item"], frame["rep"], strict=True))
     assert places == sorted(places) and len(places) == 24
@@ -159,24 +159,24 @@ def test_a_request_made_twice_is_an_error_that_names_it(tmp_path, prompt, word):
     table = pd.concat([requests(2, 1), requests(1, 1).assign(prompt=prompt)])
     asked = []
     with pytest.raises(CollectError, match=f"arm R, item 2000-01-15, rep 1: requested twice, with {word}"):
-        collect(model(), SUITE, table, tmp_path, lambda *_: asked.append(1) or "x", show=False)
+        collect(model(), SUITE, table, tmp_path, lambda *_: asked.append(1) or "x", progress=False)
     assert asked == []
 
 
 def test_faulty_calls_are_named(tmp_path):
     with pytest.raises(CollectError, match="request of suite 'suite' stands among"):
-        collect(model(), "other", requests(1), tmp_path, None, show=False)
+        collect(model(), "other", requests(1), tmp_path, None, progress=False)
     with pytest.raises(CollectError, match="no parameters for suite 'suite'"):
-        collect(model(planted={"numleak": {}}), SUITE, requests(1), tmp_path, None, show=False)
+        collect(model(planted={"numleak": {}}), SUITE, requests(1), tmp_path, None, progress=False)
     with pytest.raises(CollectError, match="needs a respondent"):
-        collect(model(), SUITE, requests(1), tmp_path, None, show=False)
+        collect(model(), SUITE, requests(1), tmp_path, None, progress=False)
     with pytest.raises(CollectError, match="returned int"):
-        collect(model(), SUITE, requests(1), tmp_path, lambda *_: 3, show=False)
+        collect(model(), SUITE, requests(1), tmp_path, lambda *_: 3, progress=False)
     with pytest.raises(CollectError, match="not finite"):
         nan = model(planted={SUITE: {"lean": float("nan")}})
-        collect(nan, SUITE, requests(1), tmp_path, None, show=False)
+        collect(nan, SUITE, requests(1), tmp_path, None, progress=False)
     with pytest.raises(CollectError, match="no column 'prompt'"):
-        collect(model(), SUITE, requests(1).drop(columns="prompt"), tmp_path, None, show=False)
+        collect(model(), SUITE, requests(1).drop(columns="prompt"), tmp_path, None, progress=False)
 
 
 def test_plain_progress_says_how_far_it_is(tmp_path, capsys):
@@ -237,4 +237,4 @@ def test_a_source_that_cannot_be_read_is_named(tmp_path):
 def test_recorded_answers_cannot_be_asked_for(tmp_path):
     entry, _, _ = imported(tmp_path)
     with pytest.raises(CollectError, match="cannot be asked"):
-        collect(entry, SUITE, requests(1), tmp_path, None, show=False)
+        collect(entry, SUITE, requests(1), tmp_path, None, progress=False)

@@ -18,7 +18,7 @@ from anachron.errors import CollectError
 from anachron.files import canonical_json, sha256_text
 from anachron.llm import providers, store
 from anachron.llm.keys import body_text, key
-from anachron.llm.progress import progress
+from anachron.llm.progress import showing
 from anachron.llm.providers import Provider, Reply, well_formed
 
 REQUEST = ("suite", "arm", "item", "rep", "system", "prompt", "shown_date", "temperature", "max_tokens")
@@ -42,7 +42,7 @@ def collect(
     *,
     respondent: str = "",
     budget_usd: float = 0.0,
-    show: bool = True,
+    progress: bool = True,
     report: store.Report = store.to_stderr,
 ) -> pd.DataFrame:
     """Return the sealed transcripts of one block, asking only what was never answered.
@@ -64,7 +64,7 @@ def collect(
         of the key.
     budget_usd
         Budget of the run in US dollars; at 0 no provider that costs is asked.
-    show
+    progress
         Whether to show progress on standard error.
     report
         Takes what the user should know of the store.
@@ -84,7 +84,7 @@ def collect(
     asks = plan(entry, provider, suite, requests, respondent)
     if not asks:
         return frames.empty(frames.Transcripts)
-    raws = _fetch(entry, provider, asks, store_dir, respond, budget_usd, show, report)
+    raws = _fetch(entry, provider, asks, store_dir, respond, budget_usd, progress, report)
     return _seal(entry, provider, asks, raws)
 
 
@@ -147,7 +147,7 @@ def _fetch(
     store_dir: Path,
     respond: Any,
     budget_usd: float,
-    show: bool,
+    progress: bool,
     report: store.Report,
 ) -> dict[str, bytes]:
     """Return the raw answer of every key, asking for those that the store lacks."""
@@ -161,7 +161,7 @@ def _fetch(
             raws = store.lookup(opened, list(by_key))
         missing = [ask for name, ask in by_key.items() if name not in raws]
         _may_ask(entry, provider, missing, respond, budget_usd)
-        with progress(label, len(by_key), len(raws), show) as advance:
+        with showing(label, len(by_key), len(raws), progress) as advance:
             for ask in missing:
                 store.require_room(opened)
                 raws[ask.call.key] = _answer(opened, provider, ask, respond)

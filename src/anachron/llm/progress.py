@@ -14,7 +14,7 @@ Advance = Callable[[], None]
 
 
 @contextmanager
-def progress(label: str, total: int, cached: int, shown: bool = True) -> Iterator[Advance]:
+def showing(label: str, total: int, cached: int, shown: bool = True) -> Iterator[Advance]:
     """Show the progress of `total` requests, `cached` of which need no asking.
 
     Parameters
