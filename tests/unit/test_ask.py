@@ -389,3 +389,20 @@ def test_numbers_have_one_format():
         "1000000.0",
         "-2.5",
     ]
+
+
+def test_the_reference_page_describes_every_text():
+    page = (ROOT / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page, re.M) == list(Task.model_fields)
+
+
+def test_the_reference_page_quotes_the_shipped_wording(asked):
+    page = (ROOT / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
+    quoted = [line for block in re.findall(r"```text\n(.*?)```", page, re.S) for line in block.splitlines()]
+    wording = [
+        line for line in quoted if line and line != "[…]" and "asof=" not in line and "Stat" not in line
+    ]
+    rendered = {line for arm in ALL_ARMS for line in prompt(asked, arm, "2008-10-15").splitlines()}
+    assert len(wording) > 20
+    for line in wording:
+        assert line.replace("2008-11-12", "2008-10-28") in rendered, line
