@@ -164,14 +164,18 @@ class MacroSource(StrictModel):
 
 DEFAULT_PUBLICATION_LAG_DAYS: dict[str, int] = {
     "GDPC1": 120,
-    "CPIAUCSL": 45,
+    "CPIAUCSL": 44,
     "PAYEMS": 36,
-    "INDPRO": 47,
-    "RSAFS": 46,
+    "INDPRO": 46,
+    "RSAFS": 42,
     "UNRATE": 36,
     "HOUST": 49,
     "FEDFUNDS": 32,
+    "GS10": 32,
+    "TB3MS": 32,
 }
+"""Days from a period's first day to its publication: the usual calendars of the agencies, a weekend giving way
+to the Friday before (docs/reference/snapshot.md tells how often they name the right period)."""
 
 
 class Config(StrictModel):

@@ -1,0 +1,1 @@
+"""What models are asked about: tables of items built from the sources."""

@@ -1,0 +1,228 @@
+"""The embedded snapshot: the folder of public data that a fresh clone runs on, read here and nowhere else.
+
+Files (docs/reference/snapshot.md): ``macro.parquet``, ``realised.parquet``, ``provenance.csv`` and
+``digests.json``. Nothing heavy is imported at module level: `digest_until` is called when Snakemake parses the
+workflow.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anachron.errors import SourceError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MACRO, REALISED, PROVENANCE, DIGESTS = "macro.parquet", "realised.parquet", "provenance.csv", "digests.json"
+SCHEMA_VERSION = 1
+
+MACRO_COLUMNS = ("series_id", "reference_period", "value", "unit")
+REALISED_COLUMNS = ("decision_date", "sessions", "realised", "kind")
+PROVENANCE_COLUMNS = (
+    "series",
+    "package",
+    "version",
+    "licence",
+    "source_column",
+    "first",
+    "last",
+    "vintage_kind",
+    "source_sha256",
+    "note",
+)
+
+RESTORE = "restore the folder with `git checkout`, or rebuild it with `anachron snapshot build`"
+
+
+def build(out: Path) -> None:
+    """Build the snapshot from the packages of the extra `snapshot` and write it to the folder `out`.
+
+    The same packages give the same bytes. Index levels never leave this call: only signs are written.
+
+    Raises
+    ------
+    SourceError
+        When a package is not installed, or its data file is missing or lacks a column.
+    """
+    from anachron.sources import packages
+
+    macro, realised, provenance = packages.tables()
+    write(out, macro, realised, provenance)
+
+
+def write(
+    out: Path, macro: pd.DataFrame, realised: pd.DataFrame, provenance: Iterable[dict[str, Any]]
+) -> None:
+    """Write the four files of a snapshot; each is atomic, `digests.json` comes last."""
+    import io
+
+    from anachron.files import atomic_path, sha256_file, write_json, write_text
+
+    macro = macro.sort_values(["series_id", "reference_period"], ignore_index=True)
+    realised = realised.sort_values(["sessions", "decision_date"], ignore_index=True)
+    for name, frame in ((MACRO, macro), (REALISED, realised)):
+        with atomic_path(out / name) as part:
+            _write_parquet(frame, part)
+    text = io.StringIO()
+    table = csv.DictWriter(text, PROVENANCE_COLUMNS, lineterminator="\n")
+    table.writeheader()
+    table.writerows(provenance)
+    write_text(out / PROVENANCE, text.getvalue())
+    files = {name: sha256_file(out / name) for name in (MACRO, PROVENANCE, REALISED)}
+    months = month_digests(macro, realised)
+    write_json(out / DIGESTS, {"schema_version": SCHEMA_VERSION, "files": files, "months": months})
+
+
+def _write_parquet(frame: pd.DataFrame, path: Path) -> None:
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    table = arrow.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    parquet.write_table(table, path, compression="zstd")
+
+
+def month_digests(macro: pd.DataFrame, realised: pd.DataFrame) -> dict[str, str]:
+    """Return for each month the SHA-256 of what the snapshot says of it.
+
+    That is: the values of the reference periods that open in the month, the direction of each series from that
+    period to the next (a monthly series may be the target), and the labels of the month's decision dates.
+    """
+    lines: dict[str, list[str]] = defaultdict(list)
+    for series, group in macro.sort_values(["series_id", "reference_period"]).groupby("series_id"):
+        periods, values = group["reference_period"].tolist(), group["value"].tolist()
+        for place, (period, value, unit) in enumerate(zip(periods, values, group["unit"], strict=True)):
+            after = ""
+            if place + 1 < len(values):
+                after = f"{periods[place + 1]}{'+' if values[place + 1] >= value else '-'}"
+            lines[period[:7]].append(f"value|{series}|{period}|{value!r}|{unit}|{after}")
+    for row in realised.sort_values(["sessions", "decision_date"]).itertuples(index=False):
+        lines[row.decision_date[:7]].append(
+            f"label|{row.decision_date}|{row.sessions}|{row.realised}|{row.kind}"
+        )
+    return {
+        month: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()
+        for month, found in sorted(lines.items())
+    }
+
+
+def digest_until(folder: Path, month: str) -> str:
+    """Return one SHA-256 over everything the snapshot says of the months up to `month` (``YYYY-MM``).
+
+    A later month's data changes no earlier digest, so a block of decision dates reruns only when what it rests
+    on has changed.
+
+    Raises
+    ------
+    SourceError
+        When `digests.json` is missing or is not what `build` writes.
+    """
+    path = folder / DIGESTS
+    months = _digests(path)["months"]
+    seen = hashlib.sha256()
+    for key in sorted(months):
+        if key <= month:
+            seen.update(f"{key} {months[key]}\n".encode())
+    return seen.hexdigest()
+
+
+def _digests(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SourceError(
+            f"{path}: no such file; the snapshot's folder is set by `macro.path` in the configuration: {RESTORE}"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise SourceError(f"{path}: cannot be read as JSON ({error}): {RESTORE}") from None
+    months = found.get("months") if isinstance(found, dict) else None
+    files = found.get("files") if isinstance(found, dict) else None
+    if not isinstance(months, dict) or not isinstance(files, dict):
+        raise SourceError(f"{path}: lacks `months` or `files`, objects of digests: {RESTORE}")
+    if found.get("schema_version") != SCHEMA_VERSION:
+        raise SourceError(
+            f"{path}: schema version {found.get('schema_version')!r} was found, {SCHEMA_VERSION} is read: {RESTORE}"
+        )
+    return found
+
+
+def read_macro(folder: Path) -> pd.DataFrame:
+    """Read the macro series: series_id, reference_period (``YYYY-MM-01``), value, unit.
+
+    Raises
+    ------
+    SourceError
+        When the file is missing, truncated, altered, lacks a column, or holds a value that is no number, a
+        period that is no first of a month, or a period twice; the text names file, row and column.
+    """
+    frame = _read(folder, MACRO, MACRO_COLUMNS)
+    where = folder / MACRO
+    if frame["value"].dtype.kind not in "fi":
+        raise SourceError(f"{where}: column 'value' holds {frame['value'].dtype}, not numbers: {RESTORE}")
+    for row, value in enumerate(frame["value"]):
+        if not math.isfinite(value):
+            raise SourceError(f"{where}: row {row}, column 'value': {value!r} is no number: {RESTORE}")
+    bad = ~frame["reference_period"].astype(str).str.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-01")
+    if bad.any():
+        row = int(bad.to_numpy().argmax())
+        found = frame["reference_period"].iloc[row]
+        raise SourceError(f"{where}: row {row}, column 'reference_period': {found!r} is no first of a month")
+    _refuse_twice(frame, ["series_id", "reference_period"], where)
+    return frame
+
+
+def read_realised(folder: Path) -> pd.DataFrame:
+    """Read the labels: decision_date, sessions, realised (+1 or −1), kind; `SourceError` as `read_macro`."""
+    frame = _read(folder, REALISED, REALISED_COLUMNS)
+    where = folder / REALISED
+    bad = ~frame["realised"].isin([-1, 1])
+    if bad.any():
+        row = int(bad.to_numpy().argmax())
+        found = frame["realised"].iloc[row]
+        raise SourceError(f"{where}: row {row}, column 'realised': {found!r} is neither 1 nor -1: {RESTORE}")
+    _refuse_twice(frame, ["decision_date", "sessions"], where)
+    return frame
+
+
+def _read(folder: Path, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
+    from anachron.errors import ContractError
+    from anachron.files import sha256_file
+    from anachron.frames import read_parquet
+
+    path = folder / name
+    if not folder.is_dir():
+        raise SourceError(
+            f"{folder}: no such folder; set `macro.path` in the configuration to the snapshot's, or {RESTORE}"
+        )
+    try:
+        frame = read_parquet(path)
+    except ContractError as error:
+        raise SourceError(f"{error}. It belongs to the embedded snapshot: {RESTORE}") from None
+    missing = [column for column in columns if column not in frame]
+    if missing:
+        raise SourceError(
+            f"{path}: lacks the column {missing[0]!r}; found {', '.join(map(str, frame.columns))}: {RESTORE}"
+        )
+    stated = _digests(folder / DIGESTS)["files"].get(name)
+    if stated != sha256_file(path):
+        raise SourceError(
+            f"{path}: its bytes are not those that {DIGESTS} was written for, so reruns would go unnoticed: {RESTORE}"
+        )
+    return frame[list(columns)]
+
+
+def _refuse_twice(frame: pd.DataFrame, keys: list[str], where: Path) -> None:
+    twice = frame.duplicated(keys)
+    if twice.any():
+        row = int(twice.to_numpy().argmax())
+        found = ", ".join(str(frame[key].iloc[row]) for key in keys)
+        raise SourceError(
+            f"{where}: row {row} repeats {found}; each {' and '.join(keys)} stands once: {RESTORE}"
+        )
