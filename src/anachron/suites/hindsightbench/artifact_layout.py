@@ -1,0 +1,325 @@
+"""Published records as a tree of cells: ``outputs/bench/<model>/<ARM>/rep<N>/<YYYY-MM-DD>/``.
+
+A cell is a folder with at least one of the files below. Its answer is ``04_raw_response.txt``; where that was
+not kept, the published list of valid sketches stands in for it (noted), and where there is neither, the cell
+is a record without an answer. The probes lie beside the arms, one JSON object a line.
+
+Links are followed, as published trees reuse the cells of earlier runs by link. No path is walked deeper than
+the layout goes, so a link that leads back up cannot hang the reader.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from anachron.errors import ImportFailure
+from anachron.suites.hindsightbench.artifact_records import (
+    REC_REP,
+    RECORD_COLUMNS,
+    decoded,
+    encodable,
+    listed,
+    sampling_text,
+)
+from anachron.suites.hindsightbench.protocol import ARMS
+
+RAW = "04_raw_response.txt"
+SKETCHES = "01_sketches_valid.json"
+META = "03_run_meta.json"
+FAULT = "99_parse_error.txt"
+CELL_FILES = (RAW, SKETCHES, META, FAULT)
+LAP_FILE = "lap_probe_results.jsonl"
+REC_FILE = "date_probe_results.jsonl"
+BENCH = ("outputs", "bench")
+SEARCH_DEPTH = 4
+"""Levels below the given folder at which ``outputs/bench`` is still looked for."""
+
+REP = re.compile(r"rep_?(\d+)", re.IGNORECASE)
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+Record = dict[str, Any]
+
+
+def records(folder: Path) -> Iterator[tuple[str, pd.DataFrame, list[str]]]:
+    """Yield (model, records, notes) for every model in or below `folder`.
+
+    Raises
+    ------
+    ImportFailure
+        When no model is found, a link leads nowhere, or a file cannot be understood; the text names it.
+    """
+    for name, place in _models(folder):
+        notes: list[str] = []
+        rows = [
+            *_cells(place, notes),
+            *_probe_lines(place, LAP_FILE, notes),
+            *_probe_lines(place, REC_FILE, notes),
+        ]
+        if not rows:
+            continue
+        yield name, pd.DataFrame(rows, columns=RECORD_COLUMNS, dtype=object), notes
+
+
+def _models(folder: Path) -> list[tuple[str, Path]]:
+    """Return (name, folder) of every model; the folder given may be anything from the root to one model."""
+    if _is_model(folder):
+        return (
+            [(folder.name or folder.resolve().name, folder)]
+            if folder.name not in ("", "..")
+            else [(folder.resolve().name, folder)]
+        )
+    if found := _models_of(folder):
+        return found
+    benches = list(_benches(folder, SEARCH_DEPTH, {folder.resolve()}))
+    distinct = {bench.resolve(): bench for bench in benches}
+    if len(distinct) > 1:
+        named = listed([str(bench) for bench in distinct.values()])
+        raise ImportFailure(f"{folder}: holds more than one set of records ({named}); give one of them")
+    for bench in distinct.values():
+        if found := _models_of(bench):
+            return found
+    raise ImportFailure(
+        f"{folder}: holds neither arms.parquet nor a folder {'/'.join(BENCH)}/<model>/<arm>/rep<n>/<date>; "
+        "give the folder that holds the records"
+    )
+
+
+def _models_of(bench: Path) -> list[tuple[str, Path]]:
+    """Return the models of a folder; a model published as owner/name lies one level further down."""
+    found: list[tuple[str, Path]] = []
+    for child in _folders(bench):
+        if _is_model(child):
+            found.append((child.name, child))
+        else:
+            found += [(f"{child.name}/{inner.name}", inner) for inner in _folders(child) if _is_model(inner)]
+    return found
+
+
+def _benches(folder: Path, depth: int, seen: set[Path]) -> Iterator[Path]:
+    """Yield every ``outputs/bench`` in or a few levels below `folder`; each real folder is entered once."""
+    if folder.name == BENCH[0] and (folder / BENCH[1]).is_dir():
+        yield folder / BENCH[1]
+        return
+    if depth == 0:
+        return
+    for child in _folders(folder, strict=False):
+        real = child.resolve()
+        if real not in seen:
+            seen.add(real)
+            yield from _benches(child, depth - 1, seen)
+
+
+def _is_model(folder: Path) -> bool:
+    if (folder / LAP_FILE).is_file() or (folder / REC_FILE).is_file():
+        return True
+    return any(
+        REP.fullmatch(child.name) is not None
+        for arm in ARMS
+        if (folder / arm).is_dir()
+        for child in _folders(folder / arm, strict=False)
+    )
+
+
+def _folders(folder: Path, strict: bool = True) -> list[Path]:
+    """Return the sub-folders of a folder by name, links followed, hidden ones left out.
+
+    Raises
+    ------
+    ImportFailure
+        When `strict` and a link in `folder` leads nowhere.
+    """
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir():
+                    found.append(folder / entry.name)
+                elif strict and entry.is_symlink():
+                    _follow(folder / entry.name)
+    except OSError as error:
+        if strict:
+            raise ImportFailure(f"{folder}: cannot be read ({error.strerror})") from None
+    return sorted(found)
+
+
+def _follow(link: Path) -> None:
+    """Raise when a link leads nowhere (its target is missing, or it leads back to itself)."""
+    try:
+        link.stat()
+    except OSError as error:
+        target = os.readlink(link) if link.is_symlink() else "?"
+        raise ImportFailure(
+            f"{link}: is a link to {target}, which cannot be reached ({error.strerror}); "
+            "fetch the records with the folders that their links point to"
+        ) from None
+
+
+def _cells(model: Path, notes: list[str]) -> list[Record]:
+    rows: list[Record] = []
+    strange = []
+    for arm in _folders(model):
+        if arm.name not in ARMS:
+            strange.append(arm.name)
+            continue
+        for rep in _folders(arm):
+            number = REP.fullmatch(rep.name)
+            if number is None:
+                strange.append(f"{arm.name}/{rep.name}")
+                continue
+            for cell in _folders(rep):
+                if DATE.fullmatch(cell.name):
+                    rows += _cell(model, cell, arm.name, int(number.group(1)), notes)
+                else:
+                    strange.append(f"{arm.name}/{rep.name}/{cell.name}")
+    if strange:
+        notes.append(f"folders that are no part of the layout were left out: {listed(strange)}")
+    _merge_counts(notes)
+    return rows
+
+
+def _cell(model: Path, cell: Path, arm: str, rep: int, notes: list[str]) -> list[Record]:
+    where = cell.relative_to(model).as_posix()
+    present = set()
+    with os.scandir(cell) as entries:
+        for entry in entries:
+            if entry.name in CELL_FILES:
+                if entry.is_symlink():
+                    _follow(cell / entry.name)
+                present.add(entry.name)
+    if not present:
+        notes.append(f"{EMPTY_CELL}{where}")
+        return []
+    meta = _meta(cell / META) if META in present else {}
+    stated = meta.get("decision_date")
+    if stated is not None and stated != cell.name:
+        raise ImportFailure(
+            f"{cell / META}: is the record of {stated}, but lies in the folder of {cell.name}; mend one of them"
+        )
+    text = None
+    if RAW in present:
+        text = _read(cell / RAW, where, notes)
+    elif SKETCHES in present:
+        text = _read(cell / SKETCHES, where, notes)
+        notes.append(f"{STAND_IN}{where}")
+    return [_record(arm, cell.name, rep, text, None, meta, str(cell))]
+
+
+EMPTY_CELL = "cells without any file, left out: "
+STAND_IN = "cells whose raw answer was not kept, read from the published valid sketches: "
+NOT_UTF8 = "files that are not UTF-8 (such bytes read as U+FFFD): "
+
+
+def _merge_counts(notes: list[str]) -> None:
+    """Make one note of all that name a cell for the same reason."""
+    for reason in (EMPTY_CELL, STAND_IN, NOT_UTF8):
+        named = [note.removeprefix(reason) for note in notes if note.startswith(reason)]
+        if named:
+            notes[:] = [note for note in notes if not note.startswith(reason)]
+            notes.append(f"{reason}{listed(named)}")
+
+
+def _read(path: Path, where: str, notes: list[str]) -> str:
+    text, broken = decoded(_bytes(path))
+    if broken:
+        notes.append(f"{NOT_UTF8}{where}/{path.name}")
+    return text
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ImportFailure(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _meta(path: Path) -> Record:
+    return _json_object(decoded(_bytes(path))[0], str(path))
+
+
+def _json_object(text: str, where: str) -> Record:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ImportFailure(f"{where}: not JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise ImportFailure(f"{where}: JSON nested too deeply to read") from None
+    except ValueError as error:
+        raise ImportFailure(f"{where}: not JSON that can be read: {error}") from None
+    if not isinstance(value, dict):
+        raise ImportFailure(f"{where}: must be a JSON object, found {type(value).__name__}")
+    return value
+
+
+def _probe_lines(model: Path, name: str, notes: list[str]) -> list[Record]:
+    path = model / name
+    if path.is_symlink():
+        _follow(path)
+    if not path.is_file():
+        notes.append(f"{name} is not there")
+        return []
+    whole = _read(path, ".", notes)
+    rows = []
+    # Not splitlines: an answer may hold a line separator of Unicode.
+    for number, line in enumerate(whole.split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        value = _json_object(line, where)
+        if name == LAP_FILE:
+            arm, rep, recorded = "LAP", value.get("rep"), _text(value, "answer", where)
+            if isinstance(rep, bool | str) or rep is None:
+                raise ImportFailure(f"{where}: `rep` is {rep!r}; it must be a whole number of 0 or more")
+        else:
+            arm, rep, recorded = "REC", REC_REP, _text(value, "estimated_date", where)
+        if (date := _text(value, "decision_date", where)) is None:
+            raise ImportFailure(f"{where}: `decision_date` is missing")
+        rows.append(_record(arm, date, rep, _text(value, "raw", where), recorded, value, where))
+    _merge_counts(notes)
+    return rows
+
+
+def _record(
+    arm: str, item: str, rep: Any, text: str | None, recorded: str | None, said: Record, place: str
+) -> Record:
+    served = _text(said, "model_reported", place) or _text(said, "model_version_reported", place)
+    return {
+        "arm": arm,
+        "item": item,
+        "rep": rep,
+        "text": text,
+        "recorded": recorded,
+        "fake_date": _text(said, "fake_date", place),
+        "served_model": served,
+        "upstream": _text(said, "provider", place),
+        "sampling": sampling_text(_sampling(said)),
+        "prompt_sha256": _text(said, "user_sha256", place),
+        "place": place,
+    }
+
+
+def _sampling(said: Record) -> Record:
+    keys = {"sampling": "sampling", "arm_max_tokens": "max_tokens", "temp": "temperature"}
+    found = {name: said.get(key) for key, name in keys.items()}
+    return {name: value for name, value in found.items() if isinstance(value, str | int | float)}
+
+
+def _text(value: Record, key: str, where: str) -> str | None:
+    """Return a text of a record; None where it is missing, null or NaN."""
+    found = value.get(key)
+    if found is None or (isinstance(found, float) and math.isnan(found)):
+        return None
+    if not isinstance(found, str):
+        raise ImportFailure(
+            f"{where}: `{key}` is {str(found)[:60]!r}, a {type(found).__name__}; it must be text"
+        )
+    return encodable(found)[0]
