@@ -155,9 +155,9 @@ def test_revealed_arm_shows_dates_latest_values_and_statistics(asked):
     text = prompt(asked, "R", "2008-10-15")
     # 45 months after 2005-01: level * 1.045, latest 7 percent higher
     assert "HOUST: asof=2008-08-01, value=935, latest=1001, unit: thousands of units, annual rate" in text
-    assert "45 earlier monthly decision dates" in text
+    assert "45 earlier months" in text
     assert "61.2%" in text
-    assert "no earlier monthly decision date" in prompt(asked, "R", "2005-01-15")
+    assert "no earlier month had" in prompt(asked, "R", "2005-01-15")
 
 
 def test_date_arm_hides_latest_values_and_statistics(asked):
