@@ -1,0 +1,1 @@
+"""From estimates to what people read: audit rows, tables, figures, frozen rows. Only rows feed tables."""
