@@ -100,8 +100,8 @@ def prompt(asked: dict[str, pd.DataFrame], arm: str, item: str) -> str:
         ("M", 516, 258, 65, [1, 2]),
         ("W", 516, 258, 65, [1, 2]),
         ("W72", 240, 240, 0, [1]),
-        ("LAP", 5160, 5160, 650, list(range(20))),
-        ("REC", 258, 258, 65, [1]),
+        ("LAP", 5160, 5160, 2580, list(range(20))),
+        ("REC", 258, 258, 258, [1]),
     ],
 )
 def test_tiers_ask_the_counts_of_the_specification(asked, arm, full, one_rep, reduced, reps):
