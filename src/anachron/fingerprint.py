@@ -47,6 +47,13 @@ def of_stage(stage: str, suites: tuple[str, ...]) -> str:
     return of_modules(tuple(sorted(set(names))))
 
 
+def of_planted(suite: str) -> str:
+    """Return the fingerprint of a suite's planted respondent: its own modules, not those they share."""
+    prefix = f"{PACKAGE}.suites.{suite}.planted"
+    names = [name for name in closure((prefix,)) if name.startswith(prefix)]
+    return sha256_text("\0".join(f"{name}\n{_source(name)}" for name in names))
+
+
 @functools.cache
 def of_modules(names: tuple[str, ...]) -> str:
     """Return the fingerprint of the import closure of `names`."""

@@ -91,33 +91,41 @@ def collect(
         return
     if requests is None:
         raise ConfigError(f"model {model!r}: provider {entry.provider} needs the block's requests")
-    respond = planted_respondent(entry, suite, protocol, panels) if entry.provider == "planted" else None
+    planted = planted_respondent(entry, suite, protocol, panels) if entry.provider == "planted" else {}
     sealed = collect_block(
         entry,
         suite,
         frames.read(requests, frames.Requests),
         store,
-        respond=respond,
         budget_usd=float(os.environ.get("ANACHRON_BUDGET_USD", "0")),
-        progress=True,
+        **planted,
     )
     frames.write(sealed, out, frames.Transcripts)
 
 
 def planted_respondent(
     entry: ModelEntry, suite: str, protocol: Any, panels: Sequence[Path]
-) -> Callable[[Mapping[str, Any], Mapping[str, Any]], Any]:
-    """Return what answers for a planted model: its parameters validated, its memory read from the panel."""
+) -> dict[str, Callable[..., Any]]:
+    """Return what answers for a planted model, as keywords of `llm.collect.collect`.
+
+    Its parameters are validated and its memory is read from the panel. An answer's key holds the source of the
+    suite's planted modules and what the respondent remembers of the item, so that a change of either asks anew,
+    and a new month of the panel asks nothing of the earlier ones.
+    """
     respondent = suites.module(suite, "planted")
     if suite not in entry.planted:
         raise ConfigError(f"model {entry.name!r}: `planted.{suite}` is missing; add the respondent's parameters")
     checked = validate(respondent.Parameters, entry.planted[suite], f"model {entry.name!r}: planted.{suite}")
     memory = world(read_panels(panels))
+    source = fingerprint.of_planted(suite)
 
     def respond(request: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
         return respondent.respond(request, checked, protocol, memory)
 
-    return respond
+    def remembers(request: Mapping[str, Any]) -> str:
+        return f"{source[:16]} {memory.get(request['item'])}"
+
+    return {"respond": respond, "respondent": remembers}
 
 
 def parse(suite: str, protocol_path: Path, model: str, transcripts: Sequence[Path], out: Path) -> None:

@@ -128,7 +128,7 @@ def test_the_key_moves_with_everything_a_respondent_may_look_at(tmp_path):
                 given["requests"],
                 tmp_path,
                 lambda *_: "x",
-                respondent=given["respondent"],
+                respondent=lambda _, name=given["respondent"]: name,
                 progress=False,
             )["key"][0]
         )

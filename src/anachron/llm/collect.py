@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,6 +33,13 @@ class Ask:
     call: store.Call
 
 
+Respondent = Callable[[Mapping[str, Any]], str]
+
+
+def _nothing_more(request: Mapping[str, Any]) -> str:
+    return ""
+
+
 def collect(
     entry: ModelEntry,
     suite: str,
@@ -40,7 +47,7 @@ def collect(
     store_dir: Path,
     respond: Any = None,
     *,
-    respondent: str = "",
+    respondent: Respondent = _nothing_more,
     budget_usd: float = 0.0,
     progress: bool = True,
     report: store.Report = store.to_stderr,
@@ -60,8 +67,8 @@ def collect(
     respond
         Provider planted: ``respond(request, parameters)``, see `providers.planted`.
     respondent
-        Provider planted: whatever else the answers depend on (a version, a digest of the world); it is part
-        of the key.
+        Provider planted: a function of the request that names whatever else its answer depends on (a version,
+        what the respondent remembers of the item); it is part of the key.
     budget_usd
         Budget of the run in US dollars; at 0 no provider that costs is asked.
     progress
@@ -89,7 +96,7 @@ def collect(
 
 
 def plan(
-    entry: ModelEntry, provider: Provider, suite: str, requests: pd.DataFrame, respondent: str = ""
+    entry: ModelEntry, provider: Provider, suite: str, requests: pd.DataFrame, respondent: Respondent = _nothing_more
 ) -> list[Ask]:
     """Return what a model is asked of a table of requests, sorted by arm, item and rep.
 
@@ -127,10 +134,10 @@ def plan(
     return [asks[place] for place in sorted(asks)]
 
 
-def _ask(entry: ModelEntry, provider: Provider, request: dict[str, Any], respondent: str) -> Ask:
+def _ask(entry: ModelEntry, provider: Provider, request: dict[str, Any], respondent: Respondent) -> Ask:
     suite = request["suite"]
     request["model"] = entry.model_id or entry.name
-    request["respondent"] = respondent
+    request["respondent"] = respondent(request)
     request["temperature"] = float(entry.temperature.get(suite, request["temperature"]))
     request["max_tokens"] = int(entry.max_output_tokens.get(suite, request["max_tokens"]))
     body = provider.body(request, entry)

@@ -63,7 +63,7 @@ def build(protocol: Protocol, panel: pd.DataFrame, arm: str, items: Sequence[str
         wanted = [item for item in wanted if item in pre]
     nodes = _nodes(protocol, panel, wanted, arm)
     fakes = _fakes(protocol, arm)
-    tier_reps = {tier: (set(protocol.tier_dates(tier)), protocol.arms[arm].reps[tier]) for tier in TIERS}  # type: ignore[index]
+    tier_reps = {tier: (set(protocol.tier_dates(tier, arm)), protocol.arms[arm].reps[tier]) for tier in TIERS}  # type: ignore[index]
     rule = protocol.arms[arm]  # type: ignore[index]
     fill = prompts.filler(protocol)
     own_numbers = _own_numbers(protocol)

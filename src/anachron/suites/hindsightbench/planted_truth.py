@@ -174,7 +174,7 @@ def _claim(parameters: Parameters, month: str) -> float:
 def _recall(
     parameters: Parameters, protocol: Protocol, world: Mapping[str, int], tier: Tier
 ) -> dict[str, float | str]:
-    asked = set(protocol.tier_dates(tier))
+    asked = set(protocol.tier_dates(tier, "LAP"))
     pre = [date for date in protocol.pre_dates if date in asked]
     post = [date for date in protocol.post_dates if date in asked]
     found: dict[str, float | str] = {
@@ -230,7 +230,7 @@ def _net_direction(claim: float, width: float, up: float, reps: int) -> tuple[fl
 
 def _recovery(parameters: Parameters, protocol: Protocol, tier: Tier) -> dict[str, float | str]:
     part = parameters.recovery
-    asked = set(protocol.tier_dates(tier))
+    asked = set(protocol.tier_dates(tier, "REC"))
     windows = {
         "pre": [date for date in protocol.pre_dates if date in asked],
         "post": [date for date in protocol.placebo_dates if date in asked],

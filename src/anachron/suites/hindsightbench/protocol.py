@@ -337,9 +337,12 @@ class Protocol(StrictModel):
             fakes[date] = pool[(place // 2) % len(pool)]
         return fakes
 
-    def tier_dates(self, tier: Tier) -> list[str]:
-        """Return the decision dates a tier asks: all, or crisis, calm and post for the reduced tier."""
-        if tier != "reduced":
+    def tier_dates(self, tier: Tier, arm: str = "D") -> list[str]:
+        """Return the decision dates a tier asks of an arm: all, or crisis, calm and post dates for the reduced tier.
+
+        The probes are asked of every date in every tier: the cutoff is read off the whole monthly series.
+        """
+        if tier != "reduced" or arm in PROBES:
             return self.decision_dates
         wanted = {*self.crisis_dates, *self.calm_dates, *self.post_dates}
         return [date for date in self.decision_dates if date in wanted]
