@@ -9,16 +9,16 @@ rule ask:
         panel=block_panels,
     output:
         f"{RESULTS}/requests/{{suite}}/{{arm}}/{{block}}.parquet",
-    params:
-        protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
-        panels=lambda wildcards, input: [f"--panel={path}" for path in input.panel],
-        depends=lambda wildcards: PLAN.ask_params(wildcards.suite, wildcards.block),
     log:
         "logs/ask/{suite}/{arm}/{block}.log",
     benchmark:
         "logs/benchmarks/ask/{suite}/{arm}/{block}.tsv"
     conda:
         "../../envs/anachron.yaml"
+    params:
+        protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
+        panels=lambda wildcards, input: [f"--panel={path}" for path in input.panel],
+        depends=lambda wildcards: PLAN.ask_params(wildcards.suite, wildcards.block),
     shell:
         "python -m anachron ask --suite {wildcards.suite:q} --protocol {params.protocol:q}"
         " --arm {wildcards.arm:q} --block {wildcards.block:q} {params.panels:q}"

@@ -10,16 +10,16 @@ rule panel:
         snapshot=ancient(f"{PLAN.config.macro.path}/digests.json"),
     output:
         f"{RESULTS}/panel/{{suite}}/{{span}}.parquet",
-    params:
-        protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
-        macro=PLAN.macro_json(),
-        depends=lambda wildcards: PLAN.panel_params(wildcards.suite, wildcards.span),
     log:
         "logs/panel/{suite}/{span}.log",
     benchmark:
         "logs/benchmarks/panel/{suite}/{span}.tsv"
     conda:
         "../../envs/anachron.yaml"
+    params:
+        protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
+        macro=PLAN.macro_json(),
+        depends=lambda wildcards: PLAN.panel_params(wildcards.suite, wildcards.span),
     shell:
         "python -m anachron panel --suite {wildcards.suite:q} --protocol {params.protocol:q}"
         " --span {wildcards.span:q} --macro {params.macro:q} --output {output:q} > {log:q} 2>&1"

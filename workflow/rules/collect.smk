@@ -7,21 +7,6 @@
 # One rule per account, because a resource of that account's name lets only one of its jobs run at a time.
 
 
-def collect_requests(wildcards):
-    if PLAN.models[wildcards.model].provider == "replay":
-        return []
-    return f"{RESULTS}/requests/{wildcards.suite}/{wildcards.arm}/{wildcards.block}.parquet"
-
-
-def collect_memory(wildcards):
-    provider = PLAN.models[wildcards.model].provider
-    return block_panels(wildcards) if provider == "planted" else []
-
-
-def collect_source(wildcards):
-    return PLAN.models[wildcards.model].source or []
-
-
 for account, members in PLAN.accounts.items():
 
     rule:
@@ -33,24 +18,28 @@ for account, members in PLAN.accounts.items():
             source=collect_source,
         output:
             f"{RESULTS}/transcripts/{{model}}/{{suite}}/{{arm}}/{{block}}.parquet",
-        wildcard_constraints:
-            model=one_of(members),
-        params:
-            protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
-            registry=PLAN.config.registry,
-            name=lambda wildcards: PLAN.models[wildcards.model].name,
-            requests=lambda wildcards, input: [f"--requests={path}" for path in [input.requests] if path],
-            panels=lambda wildcards, input: [f"--panel={path}" for path in input.memory],
-            store=PLAN.config.store,
-            depends=lambda wildcards: PLAN.collect_params(wildcards.model, wildcards.suite),
-            resources:
-            **{account: 1},
         log:
             "logs/collect/{model}/{suite}/{arm}/{block}.log",
         benchmark:
             "logs/benchmarks/collect/{model}/{suite}/{arm}/{block}.tsv"
+        wildcard_constraints:
+            model=one_of(members),
         conda:
             "../../envs/anachron.yaml"
+        resources:
+            **{account: 1},
+        params:
+            protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
+            registry=PLAN.config.registry,
+            name=lambda wildcards: PLAN.models[wildcards.model].name,
+            requests=lambda wildcards, input: [
+                f"--requests={path}" for path in [input.requests] if path
+            ],
+            panels=lambda wildcards, input: [f"--panel={path}" for path in input.memory],
+            store=PLAN.config.store,
+            depends=lambda wildcards: PLAN.collect_params(
+                wildcards.model, wildcards.suite
+            ),
         shell:
             "python -m anachron collect --suite {wildcards.suite:q} --protocol {params.protocol:q}"
             " --registry {params.registry:q} --model {params.name:q} --arm {wildcards.arm:q}"

@@ -16,7 +16,11 @@ except AnachronError as error:
     # One readable message; a traceback of the Snakefile would bury it.
     raise SystemExit(f"anachron: {error}")
 
-environment(Path(workflow.basedir), PLAN.config, own_python=not workflow.deployment_settings.deployment_method)
+environment(
+    Path(workflow.basedir),
+    PLAN.config,
+    own_python=not workflow.deployment_settings.deployment_method,
+)
 RESULTS = PLAN.config.results
 
 for account in PLAN.accounts:
@@ -53,8 +57,30 @@ def transcripts(wildcards):
 
 
 def estimates(wildcards):
-    return [f"{RESULTS}/estimates/{wildcards.model}/{suite}.json" for suite in PLAN.suites_of(wildcards.model)]
+    return [
+        f"{RESULTS}/estimates/{wildcards.model}/{suite}.json"
+        for suite in PLAN.suites_of(wildcards.model)
+    ]
 
 
 def rows(wildcards):
     return [f"{RESULTS}/rows/{model}.json" for model in PLAN.models]
+
+
+def collect_requests(wildcards):
+    if PLAN.models[wildcards.model].provider == "replay":
+        return []
+    return f"{RESULTS}/requests/{wildcards.suite}/{wildcards.arm}/{wildcards.block}.parquet"
+
+
+def collect_memory(wildcards):
+    provider = PLAN.models[wildcards.model].provider
+    return block_panels(wildcards) if provider == "planted" else []
+
+
+def collect_source(wildcards):
+    return PLAN.models[wildcards.model].source or []
+
+
+def estimate_panel(wildcards):
+    return PLAN.models[wildcards.model].panel or every_panel(wildcards)

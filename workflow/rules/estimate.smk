@@ -4,10 +4,6 @@
 # out: results/estimates/<model>/<suite>.json, full precision
 
 
-def estimate_panel(wildcards):
-    return PLAN.models[wildcards.model].panel or every_panel(wildcards)
-
-
 rule estimate:
     input:
         answers=f"{RESULTS}/answers/{{model}}/{{suite}}.parquet",
@@ -15,19 +11,25 @@ rule estimate:
         panel=estimate_panel,
     output:
         f"{RESULTS}/estimates/{{model}}/{{suite}}.json",
-    params:
-        protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
-        registry=PLAN.config.registry,
-        name=lambda wildcards: PLAN.models[wildcards.model].name,
-        transcripts=lambda wildcards, input: [f"--transcripts={path}" for path in input.transcripts],
-        panels=lambda wildcards, input: [f"--panel={path}" for path in input.get("panel", [])],
-        depends=lambda wildcards: PLAN.stage_params("estimate", wildcards.model, wildcards.suite),
     log:
         "logs/estimate/{model}/{suite}.log",
     benchmark:
         "logs/benchmarks/estimate/{model}/{suite}.tsv"
     conda:
         "../../envs/anachron.yaml"
+    params:
+        protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
+        registry=PLAN.config.registry,
+        name=lambda wildcards: PLAN.models[wildcards.model].name,
+        transcripts=lambda wildcards, input: [
+            f"--transcripts={path}" for path in input.transcripts
+        ],
+        panels=lambda wildcards, input: [
+            f"--panel={path}" for path in input.get("panel", [])
+        ],
+        depends=lambda wildcards: PLAN.stage_params(
+            "estimate", wildcards.model, wildcards.suite
+        ),
     shell:
         "python -m anachron estimate --suite {wildcards.suite:q} --protocol {params.protocol:q}"
         " --registry {params.registry:q} --model {params.name:q} --answers {input.answers:q}"

@@ -9,17 +9,21 @@ rule parse:
         transcripts=transcripts,
     output:
         f"{RESULTS}/answers/{{model}}/{{suite}}.parquet",
-    params:
-        protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
-        name=lambda wildcards: PLAN.models[wildcards.model].name,
-        transcripts=lambda wildcards, input: [f"--transcripts={path}" for path in input.transcripts],
-        depends=lambda wildcards: PLAN.stage_params("parse", wildcards.model, wildcards.suite),
     log:
         "logs/parse/{model}/{suite}.log",
     benchmark:
         "logs/benchmarks/parse/{model}/{suite}.tsv"
     conda:
         "../../envs/anachron.yaml"
+    params:
+        protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
+        name=lambda wildcards: PLAN.models[wildcards.model].name,
+        transcripts=lambda wildcards, input: [
+            f"--transcripts={path}" for path in input.transcripts
+        ],
+        depends=lambda wildcards: PLAN.stage_params(
+            "parse", wildcards.model, wildcards.suite
+        ),
     shell:
         "python -m anachron parse --suite {wildcards.suite:q} --protocol {params.protocol:q}"
         " --model {params.name:q} {params.transcripts:q} --output {output:q} > {log:q} 2>&1"

@@ -13,17 +13,19 @@ rule row:
             caption="../report/row.rst",
             category="Audit rows",
         ),
-    params:
-        registry=PLAN.config.registry,
-        name=lambda wildcards: PLAN.models[wildcards.model].name,
-        estimates=lambda wildcards, input: [f"--estimates={path}" for path in input.estimates],
-        depends=lambda wildcards: PLAN.row_params(wildcards.model),
     log:
         "logs/row/{model}.log",
     benchmark:
         "logs/benchmarks/row/{model}.tsv"
     conda:
         "../../envs/anachron.yaml"
+    params:
+        registry=PLAN.config.registry,
+        name=lambda wildcards: PLAN.models[wildcards.model].name,
+        estimates=lambda wildcards, input: [
+            f"--estimates={path}" for path in input.estimates
+        ],
+        depends=lambda wildcards: PLAN.row_params(wildcards.model),
     shell:
         "python -m anachron row --registry {params.registry:q} --model {params.name:q}"
         " {params.estimates:q} --output {output:q} > {log:q} 2>&1"
@@ -39,30 +41,30 @@ rule leaderboard:
             caption="../report/leaderboard.rst",
             category="Leaderboard",
         ),
-    params:
-        scoring=PLAN.config.scoring,
-        rows=lambda wildcards, input: [f"--row={path}" for path in input.rows],
-        folder=f"{RESULTS}/leaderboard",
-        depends=PLAN.publish_params(),
     log:
         "logs/publish/leaderboard.log",
     benchmark:
         "logs/benchmarks/publish/leaderboard.tsv"
     conda:
         "../../envs/anachron.yaml"
+    params:
+        scoring=PLAN.config.scoring,
+        rows=lambda wildcards, input: [f"--row={path}" for path in input.rows],
+        folder=lambda wildcards, output: Path(output[0]).parent,
+        depends=PLAN.publish_params(),
     shell:
         "python -m anachron publish {params.rows:q} --scoring {params.scoring:q}"
         " --output {params.folder:q} > {log:q} 2>&1"
 
 
 rule check:
-    params:
-        frozen=PLAN.config.frozen,
-        rows=f"{RESULTS}/rows",
     log:
         "logs/publish/check.log",
     conda:
         "../../envs/anachron.yaml"
+    params:
+        frozen=PLAN.config.frozen,
+        rows=f"{RESULTS}/rows",
     shell:
         "python -m anachron check --frozen {params.frozen:q} --rows {params.rows:q} 2>&1 | tee {log:q}"
 
@@ -70,14 +72,14 @@ rule check:
 rule freeze:
     input:
         rows=rows,
-    params:
-        frozen=PLAN.config.frozen,
-        rows=lambda wildcards, input: [f"--row={path}" for path in input.rows],
-        reason=[f"--reason={PLAN.config.reason}"] if PLAN.config.reason else [],
     log:
         "logs/publish/freeze.log",
     conda:
         "../../envs/anachron.yaml"
+    params:
+        frozen=PLAN.config.frozen,
+        rows=lambda wildcards, input: [f"--row={path}" for path in input.rows],
+        reason=[f"--reason={PLAN.config.reason}"] if PLAN.config.reason else [],
     shell:
         "python -m anachron freeze {params.rows:q} --frozen {params.frozen:q} {params.reason:q}"
         " 2>&1 | tee {log:q}"
