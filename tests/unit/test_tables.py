@@ -92,15 +92,15 @@ def test_a_printed_number_is_the_nearest_one(value, places):
 def test_newest_generation_first_and_registry_order_within():
     rows = [
         row("a", {"generation": "2024"}), row("b", {"generation": "2026"}),
-        row("c", {"generation": "unstated"}), row("d", {"generation": "2024"}), row("e", {"generation": "2026"}),
+        row("c", {"generation": "unstated"}), row("d", {"generation": "2024"}),
+        row("e", {"generation": "2026"}),
     ]  # fmt: skip
     assert [made["model"] for made in tables.ordered(rows)] == ["b", "e", "a", "d", "c"]
 
 
 def test_csv_holds_a_line_per_model_and_scoring_with_numbers_and_cells():
-    lines = list(
-        csv.DictReader(io.StringIO(tables.csv_text(tables.machine([row(E2=failed("k")), planted_row()]))))
-    )
+    text = tables.csv_text(tables.machine([row(E2=failed("k")), planted_row()]))
+    lines = list(csv.DictReader(io.StringIO(text)))
     assert [(line["model"], line["scoring"], line["planted"]) for line in lines] == [
         ("some-model:2b", "anachron", "no"), ("some-model:2b", "bm1", "no"),
         ("planted-trigger", "anachron", "yes"), ("planted-trigger", "bm1", "yes"),

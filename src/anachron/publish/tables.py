@@ -1,8 +1,8 @@
 """The leaderboard from rows: one CSV for machines, Markdown and one self-contained page for people.
 
 A *block* of the leaderboard is one suite under one protocol: rows of different protocols never share a table.
-Each suite's `table` module says how its estimates print, its `marks` module what the marks mean; nothing here
-knows a suite by name. Models with planted hindsight stand in a block of their own, with the truth beside.
+Each suite's `table` module says how its estimates print and what the marks mean; nothing here knows a suite
+by name. Models with planted hindsight stand in a block of their own, with the truth beside.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def months(number: int) -> str:
 
 def legend(block: Block, printed: Iterable[dict[str, str]]) -> dict[str, str]:
     """Return the marks that printed cells carry, with their meaning, in alphabetical order."""
-    meaning = suites.module(block.suite, "marks").MARKS
+    meaning = block.table.MARKS
     pattern = mark_pattern(block)
     present = {
         mark
@@ -270,7 +270,7 @@ def legend(block: Block, printed: Iterable[dict[str, str]]) -> dict[str, str]:
 
 def mark_pattern(block: Block) -> re.Pattern[str]:
     """Match the marks of a cell: letters of the suite's legend straight after a value, at its end."""
-    letters = "".join(sorted(suites.module(block.suite, "marks").MARKS))
+    letters = "".join(sorted(block.table.MARKS))
     return re.compile(rf"(?<=[\d%)\]—])([{letters}]+)(?=$|/| \()")
 
 

@@ -213,9 +213,9 @@ def heatmap(block: Block, out: Path, scoring: str) -> house.Written:
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False, fontsize=7.5)
     caption = (
         "Outcome recall by month (LAP: answers up or down as a share of all answers), "
-        f"n = {len(rows)} models, {span}, scoring {scoring}, protocol {block.protocol}. Solid tick: last month "
-        f"above the threshold, drawn for the {measured_count} models whose gate passed; dashed tick: what the "
-        "vendor states. Grey: not asked."
+        f"n = {len(rows)} models, {span}, scoring {scoring}, protocol {block.protocol}. Solid tick: last "
+        f"month above the threshold, drawn for the {measured_count} models whose gate passed; dashed tick: "
+        "what the vendor states. Grey: not asked."
     )
     return house.save(
         figure, out, f"{block.protocol}_lap_heatmap", (block.suite, block.protocol), alt.strip(), caption

@@ -10,6 +10,11 @@ from __future__ import annotations
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
+from anachron.suites.hindsightbench import marks
+
+MARKS = marks.MARKS
+"""Marks and their meaning, for legends."""
+
 SCORINGS = ("anachron", "bm1")
 """The first one is printed unless the other is asked for."""
 
