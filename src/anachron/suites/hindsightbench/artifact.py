@@ -111,7 +111,10 @@ def each(folder: Path, protocol: Protocol) -> Iterator[Model]:
                 "names may not tell apart; rename one of them"
             )
         spellings[spelling] = name
-        yield Model(name, _transcripts(rows, name, protocol, notes), notes)
+        model = Model(name, _transcripts(rows, name, protocol, notes), notes)
+        del rows  # a generator keeps its names while it waits, and these texts are large
+        yield model
+        del model
     if not spellings:
         raise ImportFailure(f"{folder}: holds no model with records")
 
@@ -140,21 +143,19 @@ def _transcripts(rows: pd.DataFrame, model: str, protocol: Protocol, notes: list
     rows["duplicate"] = rows.groupby(["arm", "item", "rep"], sort=False).cumcount()
     repeats = int((rows["duplicate"] > 0).sum())
     if repeats:
-        notes.append(
-            f"{repeats} probe answers repeat a date and rep that were already answered; all are kept"
-        )
+        notes.append(f"{repeats} probe answers repeat a date and rep already answered; all are kept")
     rows["outcome"] = _outcomes(rows)
     lost = int((rows["outcome"] == "error").sum())
     if lost:
         notes.append(f"{lost} records hold no answer; their outcome is error")
     rows = rows.sort_values(ORDER, kind="stable", ignore_index=True)
-    texts = rows["text"].astype(object).where(rows["text"].notna(), None)
-    identity = zip(
-        rows["arm"], rows["item"], rows["rep"].tolist(), rows["duplicate"].tolist(), texts, strict=True
-    )
-    rows["key"] = [digest(["replay", model, *parts]) for parts in identity]
+    identity = zip(*(rows[name] for name in (*ORDER, "text")), strict=True)
+    rows["key"] = [
+        digest(["replay", model, arm, item, rep, duplicate, text if isinstance(text, str) else None])
+        for arm, item, rep, duplicate, text in identity
+    ]
     whole = rows.assign(model=model, suite=SUITE, provenance="imported")
-    missing = pd.array([pd.NA] * len(rows), dtype="string")
+    missing = pd.Series([None] * len(rows), dtype="str")
     columns = list(frames.Transcripts.to_schema().columns)
     whole = whole.assign(**{name: missing for name in columns if name not in whole})
     return frames.check(whole[columns], frames.Transcripts, f"records of {model!r}")
@@ -204,7 +205,7 @@ def _shown(rows: pd.DataFrame, model: str, protocol: Protocol) -> pd.Series:
                 raise ImportFailure(
                     f"{first['place']}: model {model!r}: arm {arm} of {first['item']} is recorded with the "
                     f"false date {first['fake_date']}, but protocol {protocol.name} shows "
-                    f"{shown[first.name]}; use the protocol it was asked under"
+                    f"{shown[other].iloc[0]}; use the protocol it was asked under"
                 )
     return shown
 
@@ -216,14 +217,14 @@ def _once_per_cell(rows: pd.DataFrame, model: str, notes: list[str]) -> pd.DataF
     again = arms & rows.duplicated(cell)
     if not again.any():
         return rows
-    for place, second in rows[again].iterrows():
-        same = arms & (rows[cell] == second[cell]).all(axis=1)
-        first = rows[same].iloc[0]
+    for place in np.flatnonzero(again):
+        second = rows.iloc[place]
+        first = rows[arms & (rows[cell] == second[cell]).all(axis=1)].iloc[0]
         texts = [None if pd.isna(row["text"]) else row["text"] for row in (first, second)]
         if texts[0] != texts[1]:
             raise ImportFailure(
-                f"model {model!r}: arm {second['arm']}, date {second['item']}, rep {second['rep']} is recorded "
-                f"twice with different answers: {first['place']} and {rows.loc[place, 'place']}; "
+                f"model {model!r}: arm {second['arm']}, date {second['item']}, rep {second['rep']} is "
+                f"recorded twice with different answers: {first['place']} and {second['place']}; "
                 "remove the one that does not belong"
             )
     named = [f"{row['arm']} {row['item']} rep {row['rep']}" for _, row in rows[again].iterrows()]

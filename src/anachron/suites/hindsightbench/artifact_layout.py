@@ -58,11 +58,9 @@ def records(folder: Path) -> Iterator[tuple[str, pd.DataFrame, list[str]]]:
     """
     for name, place in _models(folder):
         notes: list[str] = []
-        rows = [
-            *_cells(place, notes),
-            *_probe_lines(place, LAP_FILE, notes),
-            *_probe_lines(place, REC_FILE, notes),
-        ]
+        rows = _cells(place, notes)
+        for probe in (LAP_FILE, REC_FILE):
+            rows += _probe_lines(place, probe, notes)
         if not rows:
             continue
         yield name, pd.DataFrame(rows, columns=RECORD_COLUMNS, dtype=object), notes
@@ -71,11 +69,8 @@ def records(folder: Path) -> Iterator[tuple[str, pd.DataFrame, list[str]]]:
 def _models(folder: Path) -> list[tuple[str, Path]]:
     """Return (name, folder) of every model; the folder given may be anything from the root to one model."""
     if _is_model(folder):
-        return (
-            [(folder.name or folder.resolve().name, folder)]
-            if folder.name not in ("", "..")
-            else [(folder.resolve().name, folder)]
-        )
+        name = folder.name if folder.name not in ("", "..") else folder.resolve().name
+        return [(name, folder)]
     if found := _models_of(folder):
         return found
     benches = list(_benches(folder, SEARCH_DEPTH, {folder.resolve()}))
@@ -157,7 +152,7 @@ def _follow(link: Path) -> None:
     try:
         link.stat()
     except OSError as error:
-        target = os.readlink(link) if link.is_symlink() else "?"
+        target = link.readlink() if link.is_symlink() else "?"
         raise ImportFailure(
             f"{link}: is a link to {target}, which cannot be reached ({error.strerror}); "
             "fetch the records with the folders that their links point to"
@@ -203,7 +198,7 @@ def _cell(model: Path, cell: Path, arm: str, rep: int, notes: list[str]) -> list
     stated = meta.get("decision_date")
     if stated is not None and stated != cell.name:
         raise ImportFailure(
-            f"{cell / META}: is the record of {stated}, but lies in the folder of {cell.name}; mend one of them"
+            f"{cell / META}: is the record of {stated}, but lies under {cell.name}; mend one of them"
         )
     text = None
     if RAW in present:

@@ -1,7 +1,7 @@
 """Published records as Parquet tables: ``arms``, ``lap``, ``rec`` and, where given, ``panel``.
 
-The table of the arms is read once, in batches, and a model is handed on when its last row has been read:
-with rows grouped by model, one model's text is in memory at a time; in any other order the result is the same.
+The table of the arms is read once, in batches, and a model is handed on when its last row has been read: with
+rows grouped by model, one model's text is in memory at a time; in any other order the result is the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from anachron.suites.hindsightbench.protocol import Protocol
 PANEL = "panel.parquet"
 REALISED_COLUMN = "forward_return_20d_sign"
 REALISED_KIND = "published label: sign of the forward return over 20 sessions"
-BATCH = 1024
+BATCH = 256
+BUFFER_BYTES = 1 << 16
+"""Without a buffer the whole of a column is fetched and unpacked before its first row is there."""
 
 TABLES: dict[str, dict[str, str]] = {
     "arms.parquet": {
@@ -85,7 +87,10 @@ def records(folder: Path) -> Iterator[tuple[str, pd.DataFrame, list[str]]]:
     probes = {name: _whole(folder / name) for name in TABLES if name != "arms.parquet"}
     arm_rows = names["arms.parquet"]
     for model, arms, notes in _arms_by_model(folder / "arms.parquet", arm_rows):
-        yield model, _with_probes(model, arms, probes, notes), notes
+        whole = _with_probes(model, arms, probes, notes)
+        del arms  # a generator keeps its names while it waits, and these texts are large
+        yield model, whole, notes
+        del whole
     known = set(arm_rows.unique())
     rest = {model for name in probes for model in names[name].unique()} - known
     for model in sorted(rest):
@@ -110,9 +115,7 @@ def panel(path: Path, protocol: Protocol) -> pd.DataFrame:
     for row, (date, sign, *kind) in enumerate(table.itertuples(index=False, name=None)):
         value = None if pd.isna(sign) else sign
         if value not in (None, -1, 0, 1):
-            raise ImportFailure(
-                f"{path}, row {row}: realised direction {value!r}; allowed: -1, 0, 1 or missing"
-            )
+            raise ImportFailure(f"{path}, row {row}: `{column}` is {value!r}; allowed: -1, 0, 1 or missing")
         entry = (None if value is None else (1 if value >= 0 else -1), kind[0] if kind else REALISED_KIND)
         if known.setdefault(str(date), entry)[0] != entry[0]:
             raise ImportFailure(f"{path}, row {row}: {date} stands there twice with different directions")
@@ -156,7 +159,7 @@ def _models(path: Path) -> pd.Series:
     _columns(path)
     with _faults(path):
         column = parquet.read_table(path, columns=["model_key"])["model_key"]
-        models = pd.Series(_texts(column)[0], dtype=object)
+        models = _texts(column)[0].astype(object)
     nameless = models.isna() | (models == "")
     if nameless.any():
         raise ImportFailure(f"{path}, row {int(np.flatnonzero(nameless)[0])}: `model_key` is missing")
@@ -174,9 +177,9 @@ def _arms_by_model(path: Path, models: pd.Series) -> Iterator[tuple[str, pd.Data
     damaged: dict[str, int] = {}
     start = 0
     with _faults(path):
-        source = parquet.ParquetFile(path)
+        source = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES)
     with source:
-        batches = source.iter_batches(batch_size=BATCH, columns=_columns(path))
+        batches = source.iter_batches(batch_size=BATCH, columns=_columns(path), use_threads=False)
         while True:
             with _faults(path):
                 batch = next(batches, None)
@@ -190,12 +193,10 @@ def _arms_by_model(path: Path, models: pd.Series) -> Iterator[tuple[str, pd.Data
                 pending.setdefault(model, []).append(part)
                 damaged[model] = damaged.get(model, 0) + replaced
                 left[model] -= len(mine)
+                del part
                 if left[model] == 0:
-                    yield (
-                        model,
-                        pd.concat(pending.pop(model), ignore_index=True),
-                        _damage_note(damaged[model], path),
-                    )
+                    notes = _damage_note(damaged[model], path)
+                    yield model, pd.concat(pending.pop(model), ignore_index=True), notes
             start += len(rows)
 
 
@@ -203,14 +204,13 @@ def _with_probes(
     model: str, arms: pd.DataFrame | None, probes: dict[str, tuple[pd.DataFrame, int]], notes: list[str]
 ) -> pd.DataFrame:
     parts = [] if arms is None else [arms]
-    for name, (whole, _) in probes.items():
+    for name, (whole, damaged) in probes.items():
         part = whole[whole["model"] == model]
         if "line_no" in part:
             part = part.sort_values("line_no", kind="stable")
-        broken = (
-            int(part["text"].str.contains("\ufffd", regex=False, na=False).sum()) if probes[name][1] else 0
-        )
-        notes += _damage_note(broken, Path(name))
+        if damaged:
+            broken = int(part["text"].str.contains("\ufffd", regex=False, na=False).sum())
+            notes += _damage_note(broken, Path(name))
         if part.empty:
             notes.append(f"{name} holds no row of this model")
         parts.append(part)
@@ -225,11 +225,11 @@ def _damage_note(count: int, path: Path) -> list[str]:
 def _frame(table: arrow.Table, path: Path, first: int | np.ndarray) -> tuple[pd.DataFrame, int]:
     """Return record columns of some rows, and how many texts were not UTF-8."""
     names = {**OPTIONAL, **TABLES[path.name]}
-    found: dict[str, object] = {}
+    found: dict[str, pd.Series] = {}
     replaced = 0
     for column in table.column_names:
         if names[column] in ("rep", "line_no", "max_tokens", "temperature"):
-            found[names[column]] = table[column].to_pandas()
+            found[names[column]] = table[column].to_pandas().reset_index(drop=True)
         else:
             found[names[column]], broken = _texts(table[column])
             replaced += broken
@@ -240,14 +240,14 @@ def _frame(table: arrow.Table, path: Path, first: int | np.ndarray) -> tuple[pd.
         rows["rep"] = REC_REP
     numbers = first + np.arange(len(rows)) if isinstance(first, int) else first
     rows["place"] = [f"{path.name}, row {number}" for number in numbers]
-    rows["sampling"] = _sampling(rows)
+    rows["sampling"] = pd.Series(_sampling(rows), dtype="str")
     for name in RECORD_COLUMNS:
         if name not in rows:
-            rows[name] = pd.Series([None] * len(rows), index=rows.index, dtype=object)
+            rows[name] = pd.Series([None] * len(rows), index=rows.index, dtype="str")
     return rows, replaced
 
 
-def _texts(column: arrow.ChunkedArray) -> tuple[list[str | None], int]:
+def _texts(column: arrow.ChunkedArray) -> tuple[pd.Series, int]:
     """Return a column as text; bytes that are not UTF-8 become U+FFFD, and how many texts had some."""
     kind = column.type
     if arrow.types.is_dictionary(kind):
@@ -255,14 +255,15 @@ def _texts(column: arrow.ChunkedArray) -> tuple[list[str | None], int]:
         kind = column.type
     if not (arrow.types.is_binary(kind) or arrow.types.is_large_binary(kind)):
         if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
-            return compute.cast(column, arrow.large_string()).to_pylist(), 0
+            column = compute.cast(column, arrow.large_string())
         try:
             column.validate(full=True)
-            return column.to_pylist(), 0
+            return pd.Series(column.to_pandas(), dtype="str").reset_index(drop=True), 0
         except arrow.ArrowInvalid:
             column = column.cast(arrow.large_binary())
     pairs = [(None, False) if raw is None else decoded(raw) for raw in column.to_pylist()]
-    return [text for text, _ in pairs], sum(broken for _, broken in pairs)
+    texts = pd.Series([text for text, _ in pairs], dtype="str")
+    return texts, sum(broken for _, broken in pairs)
 
 
 def _sampling(rows: pd.DataFrame) -> list[str | None]:

@@ -48,7 +48,7 @@ def sampling_text(stated: Mapping[str, Any]) -> str | None:
 
     Numbers keep six decimals, so that a temperature kept in single precision reads as it was set.
     """
-    known = {}
+    known: dict[str, str | int | float] = {}
     for name, value in stated.items():
         if value is None or value != value:  # NaN alone differs from itself
             continue
