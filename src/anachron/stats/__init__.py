@@ -1,0 +1,1 @@
+"""Statistics on plain arrays; nothing here knows of suites."""

@@ -1,0 +1,230 @@
+"""Stage `estimate`: answers to estimates under both scorings, every gate and mark by rule.
+
+Source: HindsightBench §3.3; the suite's specification, Metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anachron.errors import ContractError
+from anachron.estimates import Estimate, Gate, Result, records
+from anachron.stats.gaps import Floats
+from anachron.suites.hindsightbench.ablation import ablate
+from anachron.suites.hindsightbench.audit import answer_counts, transcript_audit
+from anachron.suites.hindsightbench.cells import (
+    SCORINGS,
+    Cells,
+    Grid,
+    Scoring,
+    count_cells,
+    grid_of,
+    valid_share,
+)
+from anachron.suites.hindsightbench.metrics import (
+    contrasts,
+    covered,
+    gap_estimates,
+    keyed_sides,
+    percentile,
+    placebo,
+    restrict,
+    side,
+)
+from anachron.suites.hindsightbench.protocol import ARMS, PROBES, Protocol, Tier
+from anachron.suites.hindsightbench.recall import (
+    count_recall,
+    dissociation,
+    locate,
+    recovery,
+    relative_window,
+    sweep,
+)
+from anachron.suites.hindsightbench.stability import stability
+
+__all__ = ["SUITE", "VERSION", "estimate", "stability"]
+
+VERSION = "1"
+SUITE = "hindsightbench"
+CORE_ARMS = ("R", "D", "M", "W")
+
+
+def estimate(
+    answers: pd.DataFrame,
+    panel: pd.DataFrame,
+    protocol: Protocol,
+    tier: Tier = "full",
+    arms: Sequence[str] | None = None,
+) -> Result:
+    """Estimate every metric of the suite for one model.
+
+    Parameters
+    ----------
+    answers
+        The parser's `Contract`, one model.
+    panel
+        Any frame with `decision_date` and `realised` (+1, -1 or missing), such as `frames.Panel`.
+    protocol
+        Sets, seeds and gates.
+    tier
+        The tier the model was asked under; it says how many cells were asked.
+    arms
+        Arms and probes the model was asked; those that have answers when None.
+
+    Returns
+    -------
+    Result
+        Records of `bm1` and `anachron`; counts by arm; beside the row: coverage, sweep, ablation, audits.
+
+    Raises
+    ------
+    ContractError
+        When the answers hold several models, or the panel gives one date two realised directions.
+    """
+    models = sorted(set(answers["model"]))
+    if len(models) > 1:
+        raise ContractError(
+            f"answers of several models in one table: {', '.join(models[:5])}; estimate one at a time"
+        )
+    grid = grid_of(protocol)
+    realised = realised_directions(panel, grid)
+    wanted = list(CORE_ARMS if arms is None else [arm for arm in CORE_ARMS if arm in arms])
+    found: list[dict[str, Any]] = []
+    sides: dict[str, Any] = {}
+    for scoring in SCORINGS:
+        estimates, beside = score(answers, realised, grid, protocol, scoring, tier, wanted)
+        found += records(estimates, SUITE, scoring)
+        sides[scoring] = beside
+    known = set(answers["arm"])
+    counts = answer_counts(
+        answers, grid, asked_counts(answers, protocol, tier, known if arms is None else set(arms))
+    )
+    sides["transcript_audit"] = transcript_audit(answers, protocol)
+    return Result(found, counts, sides)
+
+
+def score(
+    answers: pd.DataFrame,
+    realised: Floats,
+    grid: Grid,
+    protocol: Protocol,
+    scoring: Scoring,
+    tier: Tier,
+    arms: list[str],
+) -> tuple[list[Estimate], dict[str, Any]]:
+    """Return the estimates of one scoring, and what stands beside them."""
+    cells = count_cells(answers, grid, protocol, scoring)
+    recall = count_recall(answers, grid, scoring)
+    located = locate(recall, realised, grid, protocol, scoring)
+    delta, design = dissociation(cells, recall, realised, protocol, located.gate)
+    share, cells_counted = valid_share(cells, protocol, tier, arms)
+    commas = answers["repair" if scoring == "bm1" else "repair_recovered"].str.contains("comma", regex=False)
+    marks = ("p",) if bool(commas.fillna(False).any()) else ()
+    estimates = [
+        *contrasts(cells, protocol),
+        *gap_estimates(cells, grid.crisis, grid.calm),
+        *placebos(cells, located.cutoff, protocol),
+        *recovery(answers, grid, protocol, scoring, located.cutoff),
+        *located.estimates,
+        *delta,
+        Estimate("VALID", "share", share, cells_counted, marks=marks),
+    ]
+    beside: dict[str, Any] = {
+        "coverage": covered(cells),
+        "cutoff_sweep": sweep(recall, grid, protocol),
+        "ablation": ablate(cells, protocol),
+        "delta_design": design,
+    }
+    if scoring == "anachron":
+        beside["percentile_intervals"] = percentile_beside(cells, protocol)
+        beside["compliance"] = compliance(answers, protocol)
+    return estimates, beside
+
+
+def placebos(cells: Cells, cutoff: str | None, protocol: Protocol) -> list[Estimate]:
+    """Return P1 and its two windows; P1 is the relative one (mark m) when the measured cutoff calls for it."""
+    calendar = placebo(cells, "P1.calendar", cells.grid.placebo, protocol)
+    window = relative_window(cutoff, cells.grid, protocol)
+    if window is None:
+        return [placebo(cells, "P1", cells.grid.placebo, protocol), calendar]
+    if len(window) == 0:
+        none = Gate("m", False, 0.0, 1.0, f"no decision date after the measured cutoff {cutoff}")
+        empty = [Estimate(name, "share difference", None, 0, gates=(none,)) for name in ("P1", "P1.relative")]
+        return [empty[0], calendar, empty[1]]
+    return [
+        placebo(cells, "P1", window, protocol, ("m",)),
+        calendar,
+        placebo(cells, "P1.relative", window, protocol),
+    ]
+
+
+def percentile_beside(cells: Cells, protocol: Protocol) -> dict[str, Any]:
+    """Return the percentile interval of E1, E2 and E3 on the shared dates, beside the one that is printed.
+
+    The shared dates are resampled, as many of either set as there are.
+    """
+    revealed, dated = cells.arms.get("R"), cells.arms.get("D")
+    common = sorted({*revealed.reps} & {*dated.reps}) if revealed and dated else None
+    pairs = {
+        "E1": (side(cells, "R", "R", common), side(cells, "D", "D", common), 0),
+        "E2": (side(cells, "D", "D"), side(cells, "M", "M"), 0),
+        "E3": (*(keyed_sides(cells, "W") or (None, None)), 1),
+    }
+    found: dict[str, Any] = {}
+    for metric, (left, right, stream) in pairs.items():
+        if left is None or right is None:
+            continue
+        crisis, calm = (
+            restrict(left, right, places, True) for places in (cells.grid.crisis, cells.grid.calm)
+        )
+        interval = percentile(left, right, crisis, calm, protocol, stream)
+        found[metric] = None if interval is None else {"low": interval.low, "high": interval.high}
+    return found
+
+
+def compliance(answers: pd.DataFrame, protocol: Protocol) -> dict[str, float | None]:
+    """Return the shares that never gate: sketches of the whole schema, answers of exactly the number asked."""
+    part = answers[answers["arm"].isin(CORE_ARMS) & (answers["outcome"] != "error")]
+    if len(part) == 0:
+        return {"full_schema": None, "as_many_as_asked": None}
+    return {
+        "full_schema": float(part["n_compliant"].sum()) / (protocol.sketches * len(part)),
+        "as_many_as_asked": float(part["as_many_as_asked"].fillna(False).astype(float).mean()),
+    }
+
+
+def asked_counts(answers: pd.DataFrame, protocol: Protocol, tier: Tier, arms: set[str]) -> dict[str, int]:
+    """Return the requests per arm: the tier's dates times the reps found.
+
+    Reps of an arm are counted from its records (from 1; LAP from 0), and are the protocol's where none is found:
+    published records may have more reps than the tier asks.
+    """
+    dates = len(protocol.tier_dates(tier))
+    found: dict[str, int] = {}
+    for arm in (*ARMS, *PROBES):
+        if arm not in arms:
+            continue
+        part = answers[answers["arm"] == arm]
+        reps = protocol.arms[arm].reps[tier]
+        if len(part):
+            reps = int(part["rep"].max()) + (1 if arm == "LAP" else 0)
+        found[arm] = reps * (
+            len(protocol.decision_dates) if arm in PROBES and len(part) > reps * dates else dates
+        )
+    return found
+
+
+def realised_directions(panel: pd.DataFrame, grid: Grid) -> Floats:
+    """Return the realised direction of every date, shape (dates,), NaN where the panel knows none."""
+    known = panel[["decision_date", "realised"]].dropna().drop_duplicates()
+    twice = known[known["decision_date"].duplicated()]
+    if len(twice):
+        raise ContractError(
+            f"the panel gives {twice.iloc[0]['decision_date']} two realised directions; rebuild it"
+        )
+    direction = dict(zip(known["decision_date"].tolist(), known["realised"].tolist(), strict=True))
+    return np.array([float(direction.get(date, float("nan"))) for date in grid.dates])
