@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -87,8 +88,8 @@ def build(protocol: PanelProtocol, macro: MacroSource, dates: Sequence[str]) -> 
     Raises
     ------
     SourceError
-        When the snapshot cannot be read, or lacks a series or month that a date needs; names series, date, and
-        the last month carried.
+        When the snapshot cannot be read, or lacks a series or month that a date needs; names series, date
+        and the last month carried.
     ConfigError
         When a series has no publication lag, or one that ends before the period does.
 
@@ -141,12 +142,12 @@ def history(table: pd.DataFrame, series: str, lags: Mapping[str, int], folder: P
         )
     if series not in lags:
         raise ConfigError(
-            f"series {series!r} has no publication lag; set `macro.publication_lag_days.{series}`, the days from "
-            "the first day of a reference period to its publication"
+            f"series {series!r} has no publication lag; set `macro.publication_lag_days.{series}`, the days "
+            "from the first day of a reference period to its publication"
         )
     periods = rows["reference_period"].tolist()
     places = [ordinal(period) for period in periods]
-    step = min((later - sooner for sooner, later in zip(places, places[1:], strict=False)), default=1)
+    step = min((later - sooner for sooner, later in pairwise(places)), default=1)
     return History(
         id=series,
         periods=periods,
@@ -166,8 +167,8 @@ def publication(period: str, lag: int, step: int, series: str) -> str:
     period
         First day of the reference period.
     lag
-        Days from that day to publication. A day at the weekend gives way to the Friday before, unless that lies
-        inside the period: then to the Monday after.
+        Days from that day to publication. A day at the weekend gives way to the Friday before, unless that
+        lies inside the period: then to the Monday after.
     step
         Length of the period in months.
     series
@@ -178,8 +179,8 @@ def publication(period: str, lag: int, step: int, series: str) -> str:
     day = first + dt.timedelta(days=lag)
     if day < over:
         raise ConfigError(
-            f"`macro.publication_lag_days.{series}` is {lag}: {period} would be published on {day}, before the "
-            f"period is over; use at least {31 if step == 1 else 92}"
+            f"`macro.publication_lag_days.{series}` is {lag}: {period} would be published on {day}, before "
+            f"the period is over; use at least {31 if step == 1 else 92}"
         )
     beyond = day.weekday() - SATURDAY + 1
     if beyond > 0:
@@ -191,15 +192,15 @@ def publication(period: str, lag: int, step: int, series: str) -> str:
 def newest(series: History, date: str) -> int:
     """Return the place of the newest period of `series` published on or before `date`.
 
-    A period inside the series' range that was never published (a survey month that was skipped) is passed over;
-    one beyond the range is an error, since an older one would stand in its place unnoticed.
+    A period inside the series' range that was never published (a survey month that was skipped) is passed
+    over; one beyond the range is an error, since an older one would stand in its place unnoticed.
     """
     place = bisect_right(series.published, date) - 1
     first, last = series.periods[0][:7], series.periods[-1][:7]
     if place < 0:
         raise SourceError(
-            f"series {series.id!r}, decision date {date}: nothing was published by then; the snapshot carries "
-            f"{first}..{last}. Start the protocol's dates later"
+            f"series {series.id!r}, decision date {date}: nothing was published by then; the snapshot "
+            f"carries {first}..{last}. Start the protocol's dates later"
         )
     following = from_ordinal(ordinal(last) + series.step) + "-01"
     if (
@@ -207,9 +208,9 @@ def newest(series: History, date: str) -> int:
         and publication(following, series.lag, series.step, series.id) <= date
     ):
         raise SourceError(
-            f"series {series.id!r}, decision date {date}: the period {following[:7]} was published by then, but "
-            f"the last month the snapshot carries is {last}. End the protocol's dates sooner, or rebuild the "
-            "snapshot from newer packages (`anachron snapshot build`)"
+            f"series {series.id!r}, decision date {date}: the period {following[:7]} was published by then, "
+            f"but the last month the snapshot carries is {last}. End the protocol's dates sooner, or rebuild "
+            "the snapshot from newer packages (`anachron snapshot build`)"
         )
     return place
 
@@ -246,8 +247,8 @@ def _labels_of_index(
     carried = sorted({int(value) for value in realised["sessions"]})
     if sessions not in carried:
         raise SourceError(
-            f"{folder}: the snapshot carries the index's direction over {carried} sessions, the protocol's target "
-            f"asks for {sessions}; set `target.realised.sessions` to one of these"
+            f"{folder}: the snapshot carries the index's direction over {carried} sessions, the protocol's "
+            f"target asks for {sessions}; set `target.realised.sessions` to one of these"
         )
     own = realised[(realised["sessions"] == sessions) & realised["decision_date"].str.endswith(f"-{day:02d}")]
     signs = {
@@ -272,7 +273,7 @@ FIRST_MONTH = "1950-01"
 def base_rate(labels: Callable[[str], Label | None], date: str) -> tuple[float, int]:
     """Return the share of earlier decision months that went up, and their number.
 
-    Only months whose move was over and known strictly before `date` count; the share is NaN where there are none.
+    Only months whose move was over and known strictly before `date` count; the share is NaN without any.
     """
     month = date[:7]
     found = [labels(earlier) for earlier in months(FIRST_MONTH, month)]

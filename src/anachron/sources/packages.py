@@ -78,7 +78,7 @@ def data_file(package: str, name: str, module: str | None = None) -> tuple[Path,
     if spec is None or not spec.submodule_search_locations:
         raise SourceError(
             f"the package {package!r} is not installed; building the snapshot needs the extra `snapshot` "
-            "(pip install 'anachron[snapshot]'). Running needs none of it: the snapshot is part of the checkout"
+            "(pip install 'anachron[snapshot]'). The snapshot itself is part of the checkout"
         )
     path = Path(next(iter(spec.submodule_search_locations))) / name
     if not path.is_file():
@@ -166,7 +166,7 @@ def _labels() -> tuple[pd.DataFrame, list[dict[str, Any]]]:
             "AGPL-3.0-or-later (package)",
             "MSCI USA Index",
             msci_path,
-            "where the S&P 500 file ends; sessions by the exchange's holidays, as the file repeats levels on them",
+            "where the S&P 500 file ends; sessions are the exchange's: the file has levels on holidays too",
         ),
     ):
         dates_of = frame.loc[frame["kind"] == kind, "decision_date"]
@@ -190,7 +190,7 @@ def _labels() -> tuple[pd.DataFrame, list[dict[str, Any]]]:
 def direction(
     date: str, indices: list[tuple[dict[str, float], str]], sessions: int = LABEL_SESSIONS
 ) -> tuple[int | None, str | None]:
-    """Return the sign of the move that opens on a decision date, and its kind, from the first index that has it.
+    """Return the sign of the move that opens on a decision date, and its kind (first index that has it).
 
     Parameters
     ----------

@@ -92,7 +92,8 @@ def is_session(day: dt.date) -> bool:
 
 def sessions_from(date: str, count: int) -> list[str]:
     """Return the first `count` sessions on or after `date` (``YYYY-MM-DD``)."""
-    day, found = dt.date.fromisoformat(date), []
+    day = dt.date.fromisoformat(date)
+    found: list[str] = []
     while len(found) < count:
         if is_session(day):
             found.append(day.isoformat())

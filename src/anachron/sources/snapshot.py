@@ -1,8 +1,8 @@
 """The embedded snapshot: the folder of public data that a fresh clone runs on, read here and nowhere else.
 
 Files (docs/reference/snapshot.md): ``macro.parquet``, ``realised.parquet``, ``provenance.csv`` and
-``digests.json``. Nothing heavy is imported at module level: `digest_until` is called when Snakemake parses the
-workflow.
+``digests.json``. Nothing heavy is imported at module level: `digest_until` is called when Snakemake parses
+the workflow.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def _write_parquet(frame: pd.DataFrame, path: Path) -> None:
 def month_digests(macro: pd.DataFrame, realised: pd.DataFrame) -> dict[str, str]:
     """Return for each month the SHA-256 of what the snapshot says of it.
 
-    That is: the values of the reference periods that open in the month, the direction of each series from that
-    period to the next (a monthly series may be the target), and the labels of the month's decision dates.
+    That is: the values of the reference periods that open in the month, the direction of each series from
+    that period to the next (a monthly series may be the target), and the labels of the month's dates.
     """
     lines: dict[str, list[str]] = defaultdict(list)
     for series, group in macro.sort_values(["series_id", "reference_period"]).groupby("series_id"):
@@ -103,10 +103,8 @@ def month_digests(macro: pd.DataFrame, realised: pd.DataFrame) -> dict[str, str]
             if place + 1 < len(values):
                 after = f"{periods[place + 1]}{'+' if values[place + 1] >= value else '-'}"
             lines[period[:7]].append(f"value|{series}|{period}|{value!r}|{unit}|{after}")
-    for row in realised.sort_values(["sessions", "decision_date"]).itertuples(index=False):
-        lines[row.decision_date[:7]].append(
-            f"label|{row.decision_date}|{row.sessions}|{row.realised}|{row.kind}"
-        )
+    for date, *label in zip(*(realised[column].tolist() for column in REALISED_COLUMNS), strict=True):
+        lines[date[:7]].append("|".join(map(str, ("label", date, *label))))
     return {
         month: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()
         for month, found in sorted(lines.items())
@@ -116,8 +114,8 @@ def month_digests(macro: pd.DataFrame, realised: pd.DataFrame) -> dict[str, str]
 def digest_until(folder: Path, month: str) -> str:
     """Return one SHA-256 over everything the snapshot says of the months up to `month` (``YYYY-MM``).
 
-    A later month's data changes no earlier digest, so a block of decision dates reruns only when what it rests
-    on has changed.
+    A later month's data changes no earlier digest, so a block of decision dates reruns only when what it
+    rests on has changed.
 
     Raises
     ------
@@ -135,20 +133,19 @@ def digest_until(folder: Path, month: str) -> str:
 
 def _digests(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SourceError(
-            f"{path}: no such file; the snapshot's folder is set by `macro.path` in the configuration: {RESTORE}"
+            f"{path}: no such file; `macro.path` in the configuration names the snapshot's folder: {RESTORE}"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise SourceError(f"{path}: cannot be read as JSON ({error}): {RESTORE}") from None
-    months = found.get("months") if isinstance(found, dict) else None
-    files = found.get("files") if isinstance(found, dict) else None
-    if not isinstance(months, dict) or not isinstance(files, dict):
+    parts = [found.get(part) for part in ("months", "files")] if isinstance(found, dict) else []
+    if not parts or not all(isinstance(part, dict) for part in parts):
         raise SourceError(f"{path}: lacks `months` or `files`, objects of digests: {RESTORE}")
     if found.get("schema_version") != SCHEMA_VERSION:
         raise SourceError(
-            f"{path}: schema version {found.get('schema_version')!r} was found, {SCHEMA_VERSION} is read: {RESTORE}"
+            f"{path}: found schema version {found.get('schema_version')!r}, not {SCHEMA_VERSION}: {RESTORE}"
         )
     return found
 
@@ -213,7 +210,7 @@ def _read(folder: Path, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
     stated = _digests(folder / DIGESTS)["files"].get(name)
     if stated != sha256_file(path):
         raise SourceError(
-            f"{path}: its bytes are not those that {DIGESTS} was written for, so reruns would go unnoticed: {RESTORE}"
+            f"{path}: its bytes are not those {DIGESTS} was written for, so jobs would not rerun: {RESTORE}"
         )
     return frame[list(columns)]
 
