@@ -14,3 +14,9 @@ include: "workflow/rules/collect.smk"
 include: "workflow/rules/parse.smk"
 include: "workflow/rules/estimate.smk"
 include: "workflow/rules/publish.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        rules.leaderboard.output,

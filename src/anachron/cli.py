@@ -134,6 +134,7 @@ def row(
     model: ModelName,
     output: Output,
     estimates: Annotated[list[Path], typer.Option("--estimates", help="Estimates of a suite; repeat.")],
+    margin: Annotated[int, typer.Option("--safe-margin-months", help="Margin of `safe_from`.")] = 3,
 ) -> None:
     """Join a model's estimates in one audit row."""
     from anachron.config import Registry, load
@@ -142,7 +143,8 @@ def row(
 
     documents = [read_json(path) for path in estimates]
     entry = load(Registry, registry).get(model)
-    rows.write(rows.build(entry, {document["suite"]: document for document in documents}), output)
+    by_suite = {document["suite"]: document for document in documents}
+    rows.write(rows.build(entry, by_suite, margin_months=margin), output)
 
 
 @app.command()
@@ -152,11 +154,11 @@ def publish(
     scoring: Annotated[str, typer.Option("--scoring", help="Scoring the tables print.")] = "anachron",
 ) -> None:
     """Write the leaderboard's tables and figures from audit rows."""
-    from anachron.publish import figures, row as rows, tables
+    from anachron.publish import figures, tables
+    from anachron.publish import row as rows
 
     read = [rows.read(path) for path in row_files]
-    tables.write(read, output, scoring=scoring)
-    figures.write(read, output)
+    tables.write(read, output, scoring, figures.write(read, output, scoring))
 
 
 @app.command()

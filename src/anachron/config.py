@@ -196,6 +196,9 @@ class Config(StrictModel):
     results: str = Field("results", description="Folder of everything that can be regenerated for free.")
     frozen: str = Field("resources/frozen", description="Folder of the frozen rows.")
     scoring: Literal["anachron", "bm1"] = Field("anachron", description="Scoring that the tables print.")
+    safe_margin_months: int = Field(
+        3, ge=0, le=60, description="Months between the latest measured end and `safe_from`."
+    )
     reason: str | None = Field(None, description="`snakemake freeze`: why a frozen row is superseded.")
 
     def selected(self, registry: Registry) -> list[ModelEntry]:

@@ -20,10 +20,14 @@ STAGES: dict[str, tuple[str, ...]] = {
     "ask": ("anachron.suites.{suite}.ask",),
     "parse": ("anachron.suites.{suite}.parse",),
     "estimate": ("anachron.suites.{suite}.estimate", "anachron.stages_estimate"),
-    "row": ("anachron.publish.row",),
-    "publish": ("anachron.publish.tables", "anachron.publish.figures"),
+    "row": ("anachron.publish.row", "anachron.suites.{suite}.table"),
+    "publish": (
+        "anachron.publish.tables",
+        "anachron.publish.figures",
+        "anachron.suites.{suite}.table",
+        "anachron.suites.{suite}.figures",
+    ),
 }
-SUITE_TABLE = ("anachron.suites.{suite}.table", "anachron.suites.{suite}.figures")
 
 
 def of_stage(stage: str, suites: tuple[str, ...]) -> str:
@@ -42,8 +46,7 @@ def of_stage(stage: str, suites: tuple[str, ...]) -> str:
         SHA-256 over the names and texts of every module of this package that the stage imports,
         directly or through others, wherever in a module the import stands.
     """
-    roots = list(STAGES[stage]) + (list(SUITE_TABLE) if stage == "publish" else [])
-    names = [name.format(suite=suite) for name in roots for suite in suites]
+    names = [name.format(suite=suite) for name in STAGES[stage] for suite in suites]
     return of_modules(tuple(sorted(set(names))))
 
 

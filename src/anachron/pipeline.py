@@ -151,6 +151,7 @@ class Plan:
         return digest(
             {
                 "entry": entry.model_dump(mode="json", exclude={"block"}),
+                "margin": self.config.safe_margin_months,
                 "code": fingerprint.of_stage("row", tuple(self.suites)),
             }
         )

@@ -84,3 +84,11 @@ def collect_source(wildcards):
 
 def estimate_panel(wildcards):
     return PLAN.models[wildcards.model].panel or every_panel(wildcards)
+
+
+def figure_files(name):
+    return [
+        f"{RESULTS}/leaderboard/{protocol.name}_{name}.{kind}"
+        for protocol in PLAN.protocols.values()
+        for kind in ("svg", "png")
+    ]

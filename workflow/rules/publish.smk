@@ -21,6 +21,7 @@ rule row:
         "../../envs/anachron.yaml"
     params:
         registry=PLAN.config.registry,
+        margin=PLAN.config.safe_margin_months,
         name=lambda wildcards: PLAN.models[wildcards.model].name,
         estimates=lambda wildcards, input: [
             f"--estimates={path}" for path in input.estimates
@@ -28,11 +29,10 @@ rule row:
         depends=lambda wildcards: PLAN.row_params(wildcards.model),
     shell:
         "python -m anachron row --registry {params.registry:q} --model {params.name:q}"
-        " {params.estimates:q} --output {output:q} > {log:q} 2>&1"
+        " {params.estimates:q} --safe-margin-months {params.margin} --output {output:q} > {log:q} 2>&1"
 
 
 rule leaderboard:
-    default_target: True
     input:
         rows=rows,
     output:
@@ -40,6 +40,16 @@ rule leaderboard:
             multiext(f"{RESULTS}/leaderboard/leaderboard", ".csv", ".md", ".html"),
             caption="../report/leaderboard.rst",
             category="Leaderboard",
+        ),
+        forest=report(
+            figure_files("e2_e3_forest"),
+            caption="../report/forest.rst",
+            category="Figures",
+        ),
+        lap=report(
+            figure_files("lap_heatmap"),
+            caption="../report/lap.rst",
+            category="Figures",
         ),
     log:
         "logs/publish/leaderboard.log",
