@@ -5,7 +5,8 @@ Each suite package has these modules, imported only when a stage needs them:
 ``protocol``   pydantic model of the protocol file (class `Protocol`), light: it is imported at parse time
 ``ask``        ``build(protocol, panel, arm, items) -> Requests``
 ``planted``    ``respond(request, parameters) -> str`` and ``truth(parameters, protocol, panel) -> dict``
-``artifact``   ``read(folder) -> Artifact``: published records of this suite, for import and replay
+``artifact``   ``each(folder, protocol)``, ``panel(folder, protocol)``, ``tier(transcripts, protocol)``: published
+               records of this suite, for import and replay
 ``parse``      ``VERSION`` and ``parse(transcripts, protocol) -> frame`` (fulfils the module's `Contract`)
 ``estimate``   ``VERSION`` and ``estimate(answers, panel, protocol) -> Result``
 ``table``      ``columns`` and ``cells``: how the suite's estimates are printed

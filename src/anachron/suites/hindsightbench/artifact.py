@@ -4,8 +4,8 @@ Two forms are told apart by what a folder holds: a tree of cells (`artifact_layo
 (`artifact_parquet`). Both give the same transcripts for the same records, and both go through the checks of
 this module. Nothing is guessed: what a record does not say is missing.
 
-* An answer that is only blank has outcome ``empty``. A record without any answer (none was kept, or the call
-  failed for good) has outcome ``error``; it stays, because cells that have a record are counted.
+* An answer that is blank has outcome ``empty``, and so has a cell of an arm that holds a record but no
+  answer: cells that have a record are counted. A probe's record without any answer has outcome ``error``.
 * Repeated probe answers are kept and counted by `duplicate` in the order of the file. A repeated arm answer
   with the same text counts once and is noted; one with another text is a conflict, and nothing is imported.
 * The dates that arm W showed follow from the protocol. A record that says otherwise stops the import.
@@ -26,7 +26,7 @@ from anachron.errors import ImportFailure
 from anachron.files import digest, slug
 from anachron.suites.hindsightbench import artifact_layout, artifact_parquet
 from anachron.suites.hindsightbench.artifact_records import RECORD_COLUMNS, listed
-from anachron.suites.hindsightbench.protocol import ALL_ARMS, PROBES, Protocol
+from anachron.suites.hindsightbench.protocol import ALL_ARMS, PROBES, Protocol, Tier
 
 SUITE = "hindsightbench"
 ORDER = ["arm", "item", "rep", "duplicate"]
@@ -119,6 +119,17 @@ def each(folder: Path, protocol: Protocol) -> Iterator[Model]:
         raise ImportFailure(f"{folder}: holds no model with records")
 
 
+def tier(transcripts: pd.DataFrame, protocol: Protocol) -> Tier:
+    """Return the smallest tier that holds all the arms' records; `full` where there are none."""
+    arms = transcripts[~transcripts["arm"].isin(PROBES)]
+    if arms.empty:
+        return "full"
+    if set(arms["item"]) <= set(protocol.tier_dates("reduced")):
+        return "reduced"
+    most = max(protocol.arms[arm].reps["full-1rep"] for arm in arms["arm"].unique())
+    return "full-1rep" if int(arms["rep"].max()) <= most else "full"
+
+
 def panel(folder: Path, protocol: Protocol) -> pd.DataFrame | None:
     """Return the realised directions that come with a folder, or None; see `Artifact.panel`."""
     place = folder / artifact_parquet.PANEL
@@ -145,9 +156,9 @@ def _transcripts(rows: pd.DataFrame, model: str, protocol: Protocol, notes: list
     if repeats:
         notes.append(f"{repeats} probe answers repeat a date and rep already answered; all are kept")
     rows["outcome"] = _outcomes(rows)
-    lost = int((rows["outcome"] == "error").sum())
-    if lost:
-        notes.append(f"{lost} records hold no answer; their outcome is error")
+    for outcome in ("empty", "error"):
+        if count := int((rows["outcome"] == outcome).sum()):
+            notes.append(f"{count} records hold no answer; their outcome is {outcome}")
     rows = rows.sort_values(ORDER, kind="stable", ignore_index=True)
     identity = zip(*(rows[name] for name in (*ORDER, "text")), strict=True)
     rows["key"] = [
@@ -234,6 +245,8 @@ def _once_per_cell(rows: pd.DataFrame, model: str, notes: list[str]) -> pd.DataF
 
 def _outcomes(rows: pd.DataFrame) -> np.ndarray:
     absent = rows["text"].isna()
-    nothing = absent & rows["recorded"].isna()
-    blank = ~absent & (rows["text"].str.strip() == "").fillna(False).astype(bool)
+    probe = rows["arm"].isin(PROBES)
+    nothing = absent & rows["recorded"].isna() & probe
+    blank = rows["text"].fillna("").str.strip() == ""
+    blank &= ~absent | ~probe
     return np.select([nothing, blank], ["error", "empty"], "answer")
