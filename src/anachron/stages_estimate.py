@@ -84,27 +84,30 @@ def document(
 
 
 def frame_sha256(frame: pd.DataFrame) -> str:
-    """Return the SHA-256 of a frame's content: names of columns, then every value in order.
+    """Return the SHA-256 of a frame's content: per column its name, the length of every value, all values.
 
     The hash does not depend on the file a frame came from, on how its columns are stored, or on which of the
-    marks for a missing value they use.
+    marks for a missing value they use: values are hashed as text, and a missing one has length -1.
     """
+    import pyarrow as arrow
+    import pyarrow.compute as compute
+
     found = hashlib.sha256()
     for name in frame.columns:
-        found.update(b"column %d:%s" % (len(name.encode()), name.encode()))
-        for value in frame[name]:
-            written = _written(value)
-            found.update(b"%d:" % len(written))
-            found.update(written)
+        column = arrow.array(frame[name], from_pandas=True)
+        if isinstance(column, arrow.ChunkedArray):
+            column = column.combine_chunks()
+        texts = column.cast(arrow.large_string())
+        lengths = compute.fill_null(compute.binary_length(texts), -1).to_numpy(zero_copy_only=False)
+        found.update(f"{len(name)} {name} {len(texts)} ".encode())
+        found.update(lengths.astype("<i8").tobytes())
+        filled = compute.fill_null(texts, "")
+        _, ends, values = filled.buffers()
+        if values is not None and len(filled):
+            places = memoryview(ends).cast("q")
+            first, last = places[filled.offset], places[filled.offset + len(filled)]
+            found.update(memoryview(values)[first:last])
     return found.hexdigest()
-
-
-def _written(value: Any) -> bytes:
-    if isinstance(value, str):
-        return b"s" + value.encode("utf-8", "surrogatepass")
-    if value is None or str(value) in ("nan", "<NA>", "NaT"):
-        return b"-"
-    return b"n" + repr(value.item() if hasattr(value, "item") else value).encode()
 
 
 def _distinct(frame: pd.DataFrame, column: str) -> list[str]:

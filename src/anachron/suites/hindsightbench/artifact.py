@@ -23,13 +23,14 @@ import pandas as pd
 
 from anachron import frames
 from anachron.errors import ImportFailure
-from anachron.files import digest, slug
+from anachron.files import canonical_json, sha256_text, slug
 from anachron.suites.hindsightbench import artifact_layout, artifact_parquet
 from anachron.suites.hindsightbench.artifact_records import RECORD_COLUMNS, listed
 from anachron.suites.hindsightbench.protocol import ALL_ARMS, PROBES, Protocol, Tier
 
 SUITE = "hindsightbench"
 ORDER = ["arm", "item", "rep", "duplicate"]
+KEYS_AT_ONCE = 512
 
 
 class Model(NamedTuple):
@@ -160,16 +161,25 @@ def _transcripts(rows: pd.DataFrame, model: str, protocol: Protocol, notes: list
         if count := int((rows["outcome"] == outcome).sum()):
             notes.append(f"{count} records hold no answer; their outcome is {outcome}")
     rows = rows.sort_values(ORDER, kind="stable", ignore_index=True)
-    identity = zip(*(rows[name] for name in (*ORDER, "text")), strict=True)
-    rows["key"] = [
-        digest(["replay", model, arm, item, rep, duplicate, text if isinstance(text, str) else None])
-        for arm, item, rep, duplicate, text in identity
-    ]
+    rows["key"] = _keys(rows, model)
     whole = rows.assign(model=model, suite=SUITE, provenance="imported")
     missing = pd.Series([None] * len(rows), dtype="str")
     columns = list(frames.Transcripts.to_schema().columns)
     whole = whole.assign(**{name: missing for name in columns if name not in whole})
     return frames.check(whole[columns], frames.Transcripts, f"records of {model!r}")
+
+
+def _keys(rows: pd.DataFrame, model: str) -> list[str]:
+    """Return a key per record: the hash of what it is a record of, and of its text."""
+    head = canonical_json(["replay", model])
+    keys = []
+    for start in range(0, len(rows), KEYS_AT_ONCE):  # so that not all texts are in memory twice
+        part = rows.iloc[start : start + KEYS_AT_ONCE]
+        columns = (part[name].tolist() for name in (*ORDER, "text"))
+        for *place, text in zip(*columns, strict=True):
+            said = f"\n{text}" if isinstance(text, str) else ""
+            keys.append(sha256_text("\n".join([head, *map(str, place)]) + said))
+    return keys
 
 
 def _check_arms_and_dates(rows: pd.DataFrame, model: str, protocol: Protocol) -> None:
