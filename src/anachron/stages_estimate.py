@@ -94,19 +94,19 @@ def frame_sha256(frame: pd.DataFrame) -> str:
 
     found = hashlib.sha256()
     for name in frame.columns:
+        lengths, values = hashlib.sha256(), hashlib.sha256()
         column = arrow.array(frame[name], from_pandas=True)
-        if isinstance(column, arrow.ChunkedArray):
-            column = column.combine_chunks()
-        texts = column.cast(arrow.large_string())
-        lengths = compute.fill_null(compute.binary_length(texts), -1).to_numpy(zero_copy_only=False)
-        found.update(f"{len(name)} {name} {len(texts)} ".encode())
-        found.update(lengths.astype("<i8").tobytes())
-        filled = compute.fill_null(texts, "")
-        _, ends, values = filled.buffers()
-        if values is not None and len(filled):
-            places = memoryview(ends).cast("q")
-            first, last = places[filled.offset], places[filled.offset + len(filled)]
-            found.update(memoryview(values)[first:last])
+        for chunk in column.chunks if isinstance(column, arrow.ChunkedArray) else [column]:
+            texts = chunk.cast(arrow.large_string())
+            counted = compute.fill_null(compute.binary_length(texts), -1)
+            lengths.update(counted.to_numpy(zero_copy_only=False).astype("<i8").tobytes())
+            filled = texts.drop_null() if texts.null_count else texts
+            _, ends, content = filled.buffers()
+            if content is not None and len(filled):
+                places = memoryview(ends).cast("q")
+                first, last = places[filled.offset], places[filled.offset + len(filled)]
+                values.update(memoryview(content)[first:last])
+        found.update(f"{name} {len(frame)} {lengths.hexdigest()} {values.hexdigest()}\n".encode())
     return found.hexdigest()
 
 

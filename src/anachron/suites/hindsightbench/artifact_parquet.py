@@ -6,7 +6,7 @@ rows grouped by model, one model's text is in memory at a time; in any other ord
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -158,7 +158,7 @@ def _models(path: Path) -> pd.Series:
     """Return the model of every row, or name the first row that has none."""
     _columns(path)
     with _faults(path):
-        column = parquet.read_table(path, columns=["model_key"])["model_key"]
+        column = parquet.read_table(path, columns=["model_key"], use_threads=False)["model_key"]
         models = _texts(column)[0].astype(object)
     nameless = models.isna() | (models == "")
     if nameless.any():
@@ -168,13 +168,12 @@ def _models(path: Path) -> pd.Series:
 
 def _whole(path: Path) -> tuple[pd.DataFrame, int]:
     with _faults(path):
-        return _frame(parquet.read_table(path, columns=_columns(path)), path, 0)
+        return _frame(parquet.read_table(path, columns=_columns(path), use_threads=False), path)
 
 
 def _arms_by_model(path: Path, models: pd.Series) -> Iterator[tuple[str, pd.DataFrame, list[str]]]:
     left = models.value_counts().to_dict()
-    pending: dict[str, list[pd.DataFrame]] = {}
-    damaged: dict[str, int] = {}
+    pending: dict[str, list[arrow.Table]] = {}
     start = 0
     with _faults(path):
         source = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES)
@@ -185,19 +184,20 @@ def _arms_by_model(path: Path, models: pd.Series) -> Iterator[tuple[str, pd.Data
                 batch = next(batches, None)
             if batch is None:
                 return
-            rows = arrow.Table.from_batches([batch])
-            for model in dict.fromkeys(models.iloc[start : start + len(rows)]):
-                mine = np.flatnonzero(models.iloc[start : start + len(rows)] == model)
-                with _faults(path):
-                    part, replaced = _frame(rows.take(mine), path, start + mine)
-                pending.setdefault(model, []).append(part)
-                damaged[model] = damaged.get(model, 0) + replaced
+            here = models.iloc[start : start + len(batch)]
+            for model in dict.fromkeys(here):
+                mine = np.flatnonzero(here == model)
+                pending.setdefault(model, []).append(
+                    arrow.Table.from_batches([batch if len(mine) == len(batch) else batch.take(mine)])
+                )
                 left[model] -= len(mine)
-                del part
                 if left[model] == 0:
-                    notes = _damage_note(damaged[model], path)
-                    yield model, pd.concat(pending.pop(model), ignore_index=True), notes
-            start += len(rows)
+                    with _faults(path):
+                        numbers = np.flatnonzero(models == model)
+                        rows, damaged = _frame(arrow.concat_tables(pending.pop(model)), path, numbers)
+                    yield model, rows, _damage_note(damaged, path)
+                    del rows
+            start += len(batch)
 
 
 def _with_probes(
@@ -222,7 +222,7 @@ def _damage_note(count: int, path: Path) -> list[str]:
     return [f"{path.name}: {count} texts were not UTF-8; such bytes read as U+FFFD"] if count else []
 
 
-def _frame(table: arrow.Table, path: Path, first: int | np.ndarray) -> tuple[pd.DataFrame, int]:
+def _frame(table: arrow.Table, path: Path, numbers: Iterable[int] | None = None) -> tuple[pd.DataFrame, int]:
     """Return record columns of some rows, and how many texts were not UTF-8."""
     names = {**OPTIONAL, **TABLES[path.name]}
     found: dict[str, pd.Series] = {}
@@ -238,8 +238,9 @@ def _frame(table: arrow.Table, path: Path, first: int | np.ndarray) -> tuple[pd.
         rows["arm"] = "LAP" if path.name == "lap.parquet" else "REC"
     if path.name == "rec.parquet":
         rows["rep"] = REC_REP
-    numbers = first + np.arange(len(rows)) if isinstance(first, int) else first
-    rows["place"] = [f"{path.name}, row {number}" for number in numbers]
+    rows["place"] = [
+        f"{path.name}, row {number}" for number in (range(len(rows)) if numbers is None else numbers)
+    ]
     rows["sampling"] = pd.Series(_sampling(rows), dtype="str")
     for name in RECORD_COLUMNS:
         if name not in rows:
@@ -269,11 +270,14 @@ def _texts(column: arrow.ChunkedArray) -> tuple[pd.Series, int]:
 def _sampling(rows: pd.DataFrame) -> list[str | None]:
     """Return what is recorded of the sampling, in one text per row; None where nothing is."""
     names = [name for name in ("sampling", "max_tokens", "temperature") if name in rows]
+    names = [name for name in names if rows[name].notna().any()]
+    if not names:
+        return [None] * len(rows)
     words: dict[tuple[str, ...], str | None] = {}
     found = []
-    for values in zip(*(rows[name] for name in names), strict=True):
+    for values in zip(*(rows[name].tolist() for name in names), strict=True):
         spelled = tuple(map(str, values))
         if spelled not in words:
             words[spelled] = sampling_text(dict(zip(names, values, strict=True)))
         found.append(words[spelled])
-    return found if names else [None] * len(rows)
+    return found
