@@ -147,6 +147,13 @@ def test_delta_is_the_regression_of_a_large_sample(protocol: Protocol, world: di
     assert truth(parameters, protocol, world)["delta"] == pytest.approx(fitted, abs=0.02)
 
 
+def test_truth_has_no_digits_of_its_arithmetic(protocol: Protocol, world: dict[str, int]) -> None:
+    """A δ of zero is zero, on every processor."""
+    guesser = Parameters.model_validate({"bearish": {"base": 0.42}, "recall": {"claim_after": 0.5}})
+    told = truth(guesser, protocol, world)
+    assert told["delta"] == 0 and told["E2"] == 0 and "cutoff" not in told
+
+
 def test_saturated_signals_have_no_delta(protocol: Protocol, world: dict[str, int]) -> None:
     assert "delta" not in truth(Parameters.model_validate({"bearish": {"base": 0.0}}), protocol, world)
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anachron.suites.hindsightbench.planted import Parameters, bearish_share
-from anachron.suites.hindsightbench.planted_truth import Scoring, slot_distribution, stated_date
+from anachron.suites.hindsightbench.planted_chances import Scoring, slot_distribution
+from anachron.suites.hindsightbench.planted_truth import stated_date
 from anachron.suites.hindsightbench.protocol import Protocol, Tier
 
 Counts = NDArray[np.int64]
