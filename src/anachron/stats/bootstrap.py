@@ -1,9 +1,10 @@
 """The paired date bootstrap of protocol BM-1, and the resampling of reps behind a cutoff.
 
 Each draw takes as many crisis dates and as many calm dates as there are, with replacement, the same for every
-arm and keying. The stream is fixed: PCG64 from one seed, the crisis places and then the calm places of a draw,
-E2's draws first and E3's after them. As the stream does not depend on the model, one matrix of weights serves
-all models, and a draw's pooled counts are a matrix product. Source: the suite's specification, Intervals.
+arm and keying. The stream is fixed: PCG64 from one seed, the crisis places and then the calm places of a
+draw, E2's draws first and E3's after them. As the stream does not depend on the model, one matrix of
+weights serves all models, and a draw's pooled counts are a matrix product. Source: the suite's
+specification, Intervals.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from anachron.stats.gaps import Floats, pooled_share
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def date_weights(sizes: tuple[int, ...], draws: int, seed: int) -> Floats:
     """Return how often each date is taken in each draw.
 

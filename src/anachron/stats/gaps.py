@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
@@ -43,10 +43,12 @@ class Contrast:
         return float(self.signs @ self.shares)
 
 
-def pooled_share(bearish: Floats, total: Floats) -> Floats:
+def pooled_share(bearish: ArrayLike, total: ArrayLike) -> Floats:
     """Return `bearish / total` elementwise, NaN where `total` is zero."""
-    bearish, total = np.asarray(bearish, dtype=float), np.asarray(total, dtype=float)
-    return np.divide(bearish, total, out=np.full(np.broadcast(bearish, total).shape, np.nan), where=total > 0)
+    above, below = np.asarray(bearish, dtype=float), np.asarray(total, dtype=float)
+    share = np.full(np.broadcast(above, below).shape, np.nan)
+    np.divide(above, below, out=share, where=below > 0)
+    return share
 
 
 def gap(bearish: Floats, total: Floats, crisis: NDArray[np.intp], calm: NDArray[np.intp]) -> float:

@@ -1,11 +1,12 @@
 """Intervals for contrasts of pooled shares that rest on few dates.
 
-The percentile bootstrap of eleven dates is too narrow. `linearised_t` treats the contrast as what it nearly is, a
-signed sum of means over independent dates, and takes the spread of the dates' linearised contributions with
-Student's t and Satterthwaite's degrees of freedom. `benchmarks/interval.py` measures its coverage beside the
-percentile, BCa and studentised intervals.
+The percentile bootstrap of eleven dates is too narrow. `linearised_t` treats the contrast as what it
+nearly is, a signed sum of means over independent dates, and takes the spread of the dates' linearised
+contributions with Student's t and Satterthwaite's degrees of freedom. `benchmarks/interval.py` measures
+its coverage beside the percentile, BCa and studentised intervals.
 
-References: Satterthwaite (1946), Biometrics Bulletin 2:110; Welch (1947), Biometrika 34:28; Efron (1987), JASA 82:171.
+References: Satterthwaite (1946), Biometrics Bulletin 2:110; Welch (1947), Biometrika 34:28; Efron (1987),
+JASA 82:171.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def influence(contrast: Contrast) -> Floats:
     """Return each cluster's contribution to the deviation of the contrast, shape (clusters,).
 
     A share's contribution of cluster i is (bearish_i - share · total_i) / total, widened by sqrt(n / (n - 1))
-    for the n clusters that the share rests on; a cluster in several shares sums its contributions, so that the
-    pairing of arms, and one answer read under two keys, are taken into account.
+    for the n clusters that the share rests on. A cluster in several shares sums its contributions, so that
+    the pairing of arms, and one answer read under two keys, are taken into account.
     """
     share = contrast.shares[:, None]
     size = np.count_nonzero(contrast.total, axis=1)[:, None].astype(float)
@@ -58,7 +59,7 @@ def groups(contrast: Contrast) -> NDArray[np.intp]:
 
 
 def linearise(contrast: Contrast) -> Linearised | None:
-    """Return value, standard error and degrees of freedom; None when a share rests on fewer than two clusters."""
+    """Return value, standard error and degrees of freedom; None when a share rests on under two clusters."""
     if np.count_nonzero(contrast.total, axis=1).min() < 2:
         return None
     contribution = influence(contrast)
@@ -87,7 +88,7 @@ def linearised_t(contrast: Contrast, level: float) -> tuple[float, float] | None
 
 
 def student_quantile(probability: float, freedom: float) -> float:
-    """Return the quantile of Student's t; scipy's special functions alone cost a fifth of importing its stats."""
+    """Return the quantile of Student's t (scipy's special functions load in a fifth of its stats' time)."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, probability))

@@ -1,4 +1,4 @@
-"""Perturbation ablation: does E2 or E3 change its sign when the contrasted dates are chosen otherwise?
+"""Perturbation ablation: whether E2 or E3 changes its sign when the contrasted dates are chosen otherwise.
 
 Source: HindsightBench §3.1 (leave one event out, drop one date, other calm years, balanced counts).
 """
@@ -18,8 +18,8 @@ from anachron.suites.hindsightbench.protocol import Protocol
 def perturbations(cells: Cells, protocol: Protocol) -> dict[str, tuple[Places, Places]]:
     """Return the perturbed (crisis, calm) dates by name, `drop` and a date for the jackknife's.
 
-    Balanced counts take as many calm dates as there are crisis dates, evenly spaced over the calm set, so that
-    nothing is drawn.
+    Balanced counts take as many calm dates as there are crisis dates, evenly spaced over the calm set,
+    so that nothing is drawn.
     """
     grid = cells.grid
     place = {date: index for index, date in enumerate(grid.dates)}

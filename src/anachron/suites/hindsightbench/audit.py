@@ -16,9 +16,9 @@ from anachron.suites.hindsightbench.protocol import ARMS, Protocol
 def transcript_audit(answers: pd.DataFrame, protocol: Protocol) -> dict[str, Any]:
     """Return, per arm, the share of answers that name the shown year, the true year, or a known event.
 
-    A year counts wherever its four digits stand alone, so a level of a series that looks like a year counts too.
-    `names_event_when_shown_crisis` is the share over answers whose shown date is a crisis date. The masked arm
-    shows no date; there the true year is the leak to look for.
+    A year counts wherever its four digits stand alone, and so does a level of a series that looks like one.
+    `names_event_when_shown_crisis` is the share over answers whose shown date is a crisis date. The masked
+    arm shows no date; there the true year is the leak to look for.
     """
     crisis = set(protocol.crisis_dates)
     fakes = {
@@ -49,7 +49,7 @@ def _share(flags: pd.Series) -> float | None:
 
 
 def answer_counts(answers: pd.DataFrame, grid: Grid, asked: dict[str, int]) -> dict[str, Any]:
-    """Return the whole numbers of the row: asked, answered, outcomes, repairs, parse errors, sketches, by arm.
+    """Return the whole numbers of the row by arm: asked, answered, outcomes, repairs, faults, sketches.
 
     Parameters
     ----------

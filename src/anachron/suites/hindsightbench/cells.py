@@ -90,9 +90,9 @@ class Cells:
 def count_cells(answers: pd.DataFrame, grid: Grid, protocol: Protocol, scoring: Scoring) -> Cells:
     """Count the arms' sketches.
 
-    `bm1` reads every record of the published parser's columns; `anachron` counts each (date, rep) once and reads
-    the columns with object-wise recovery. A call that failed is no record. Answers about dates outside the
-    protocol are left out here and counted by `estimate`.
+    `bm1` reads every record of the published parser's columns; `anachron` counts each (date, rep) once and
+    reads the columns with object-wise recovery. A call that failed is no record. Answers about dates
+    outside the protocol are left out here and counted by `estimate`.
     """
     place = {date: index for index, date in enumerate(grid.dates)}
     column = "directions" if scoring == "bm1" else "directions_recovered"
@@ -134,8 +134,8 @@ def _shown(part: pd.DataFrame, where: Places, place: dict[str, int], protocol: P
 def valid_share(cells: Cells, protocol: Protocol, tier: Any, arms: list[str]) -> tuple[float, int]:
     """Return VALID and the cells it rests on.
 
-    `bm1` divides by the cells that have a record. `anachron` divides by the cells asked: the tier's dates times
-    the highest rep an arm has a record of, so that a call that failed counts against the model.
+    `bm1` divides by the cells that have a record. `anachron` divides by the cells asked: the tier's dates
+    times the highest rep an arm has a record of, so that a call that failed counts against the model.
     """
     known = [cells.arms[arm] for arm in arms if arm in cells.arms]
     valid = sum(float(arm.valid.sum()) for arm in known)

@@ -34,8 +34,9 @@ from anachron.suites.hindsightbench.metrics import (
     placebo,
     restrict,
     side,
+    side_gap,
 )
-from anachron.suites.hindsightbench.protocol import ARMS, PROBES, Protocol, Tier
+from anachron.suites.hindsightbench.protocol import Protocol, Tier
 from anachron.suites.hindsightbench.recall import (
     count_recall,
     dissociation,
@@ -94,10 +95,11 @@ def estimate(
     realised = realised_directions(panel, grid)
     wanted = list(CORE_ARMS if arms is None else [arm for arm in CORE_ARMS if arm in arms])
     found: list[dict[str, Any]] = []
-    sides: dict[str, Any] = {}
+    sides: dict[str, Any] = {"lap_by_month": {}}
     for scoring in SCORINGS:
         estimates, beside = score(answers, realised, grid, protocol, scoring, tier, wanted)
         found += records(estimates, SUITE, scoring)
+        sides["lap_by_month"][scoring] = beside.pop("lap")
         sides[scoring] = beside
     known = set(answers["arm"])
     counts = answer_counts(
@@ -134,6 +136,11 @@ def score(
         Estimate("VALID", "share", share, cells_counted, marks=marks),
     ]
     beside: dict[str, Any] = {
+        "lap": {
+            date[:7]: float(share)
+            for date, share in zip(grid.dates, recall.share, strict=True)
+            if not np.isnan(share)
+        },
         "coverage": covered(cells),
         "cutoff_sweep": sweep(recall, grid, protocol),
         "ablation": ablate(cells, protocol),
@@ -146,7 +153,7 @@ def score(
 
 
 def placebos(cells: Cells, cutoff: str | None, protocol: Protocol) -> list[Estimate]:
-    """Return P1 and its two windows; P1 is the relative one (mark m) when the measured cutoff calls for it."""
+    """Return P1 and its two windows; P1 is the relative one (mark m) when the cutoff lies inside."""
     calendar = placebo(cells, "P1.calendar", cells.grid.placebo, protocol)
     window = relative_window(cutoff, cells.grid, protocol)
     if window is None:
@@ -163,9 +170,10 @@ def placebos(cells: Cells, cutoff: str | None, protocol: Protocol) -> list[Estim
 
 
 def percentile_beside(cells: Cells, protocol: Protocol) -> dict[str, Any]:
-    """Return the percentile interval of E1, E2 and E3 on the shared dates, beside the one that is printed.
+    """Return E1, E2 and E3 with the percentile interval, beside the one that is printed.
 
-    The shared dates are resampled, as many of either set as there are.
+    `shared_dates` resamples the dates both sides cover, as many of either set as there are; `all_dates` takes
+    every date that either side covers, as the published scoring does.
     """
     revealed, dated = cells.arms.get("R"), cells.arms.get("D")
     common = sorted({*revealed.reps} & {*dated.reps}) if revealed and dated else None
@@ -178,16 +186,25 @@ def percentile_beside(cells: Cells, protocol: Protocol) -> dict[str, Any]:
     for metric, (left, right, stream) in pairs.items():
         if left is None or right is None:
             continue
-        crisis, calm = (
-            restrict(left, right, places, True) for places in (cells.grid.crisis, cells.grid.calm)
-        )
-        interval = percentile(left, right, crisis, calm, protocol, stream)
-        found[metric] = None if interval is None else {"low": interval.low, "high": interval.high}
+        found[metric] = {}
+        for name, shared in (("all_dates", False), ("shared_dates", True)):
+            crisis = restrict(left, right, cells.grid.crisis, shared)
+            calm = restrict(left, right, cells.grid.calm, shared)
+            if shared and len(crisis) + len(calm) == len(cells.grid.contrasted):
+                found[metric][name] = found[metric]["all_dates"]
+                continue
+            value = side_gap(left, crisis, calm) - side_gap(right, crisis, calm)
+            interval = percentile(left, right, crisis, calm, protocol, stream)
+            found[metric][name] = {
+                "value": None if np.isnan(value) else value,
+                "low": interval.low if interval else None,
+                "high": interval.high if interval else None,
+            }
     return found
 
 
 def compliance(answers: pd.DataFrame, protocol: Protocol) -> dict[str, float | None]:
-    """Return the shares that never gate: sketches of the whole schema, answers of exactly the number asked."""
+    """Return the shares that never gate: sketches of the whole schema, answers of the number asked."""
     part = answers[answers["arm"].isin(CORE_ARMS) & (answers["outcome"] != "error")]
     if len(part) == 0:
         return {"full_schema": None, "as_many_as_asked": None}
@@ -200,21 +217,16 @@ def compliance(answers: pd.DataFrame, protocol: Protocol) -> dict[str, float | N
 def asked_counts(answers: pd.DataFrame, protocol: Protocol, tier: Tier, arms: set[str]) -> dict[str, int]:
     """Return the requests per arm: the tier's dates times the reps found.
 
-    Reps of an arm are counted from its records (from 1; LAP from 0), and are the protocol's where none is found:
-    published records may have more reps than the tier asks.
+    Reps of an arm are counted from its records (from 1; LAP from 0), and are the protocol's where none is
+    found: published records may have more reps than the tier asks.
     """
-    dates = len(protocol.tier_dates(tier))
     found: dict[str, int] = {}
-    for arm in (*ARMS, *PROBES):
+    for arm, rule in protocol.arms.items():
         if arm not in arms:
             continue
         part = answers[answers["arm"] == arm]
-        reps = protocol.arms[arm].reps[tier]
-        if len(part):
-            reps = int(part["rep"].max()) + (1 if arm == "LAP" else 0)
-        found[arm] = reps * (
-            len(protocol.decision_dates) if arm in PROBES and len(part) > reps * dates else dates
-        )
+        reps = int(part["rep"].max()) + (arm == "LAP") if len(part) else rule.reps[tier]
+        found[arm] = reps * len(protocol.tier_dates(tier, arm))
     return found
 
 

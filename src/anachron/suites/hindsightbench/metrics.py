@@ -5,6 +5,7 @@ Source: HindsightBench §3.1, §3.3; the suite's specification, Metrics and Inte
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,15 +89,23 @@ def coverage(one: Side, places: Places) -> int:
     return int((one.valid[places] > 0).sum())
 
 
-def parity_gate(left: Side, right: Side, windows: dict[str, Places], needed: float) -> Gate:
-    """Return gate k: each side must cover at least the share `needed` of each window."""
-    parts, lowest = [], 1.0
-    for name, places in windows.items():
+def parity_gate(left: Side, right: Side, window: dict[str, Places], needed: float) -> Gate:
+    """Return gate k: each side must cover at least the share `needed` of the contrast's dates.
+
+    The contrast's window is given in its named parts (crisis and calm), which the text counts one by one; the
+    condition holds for all its dates together, and no part may be empty on a side.
+    """
+    parts, empty = [], False
+    size = sum(len(places) for places in window.values())
+    covered_dates = [0, 0]
+    for name, places in window.items():
         counts = [coverage(one, places) for one in (left, right)]
         parts.append(f"{name}: {left.name} {counts[0]}, {right.name} {counts[1]} of {len(places)}")
-        lowest = min(lowest, *(count / len(places) for count in counts))
-    text = f"both sides cover at least {needed:.0%} of each window; " + "; ".join(parts)
-    return Gate("k", lowest >= needed, lowest, needed, text)
+        empty = empty or (0 in counts and len(places) > 0)
+        covered_dates = [sum(pair) for pair in zip(covered_dates, counts, strict=True)]
+    lowest = min(covered_dates) / size if size else 0.0
+    text = f"both sides cover at least {needed:.0%} of the {size} dates; " + "; ".join(parts)
+    return Gate("k", size > 0 and lowest >= needed and not empty, lowest, needed, text)
 
 
 def generated_gate(cells: Cells, arms: tuple[str, ...], where: Places) -> Gate:
@@ -140,7 +149,7 @@ def contrast_estimate(
     Parameters
     ----------
     stream
-        Which 10,000 draws of the bootstrap's stream the percentile interval takes: 0 the first, 1 those after.
+        Which draws of the bootstrap's stream the percentile interval takes: 0 the first, 1 those after.
     parity
         Share of each window both sides need; None for no gate k.
     """
@@ -155,6 +164,12 @@ def contrast_estimate(
     crisis, calm = (restrict(left, right, places, shared) for places in (grid.crisis, grid.calm))
     value = side_gap(left, crisis, calm) - side_gap(right, crisis, calm)
     both = restrict(left, right, grid.contrasted, True)
+    if shared and len(both) < len(grid.contrasted):
+        every = side_gap(left, grid.crisis, grid.calm) - side_gap(right, grid.crisis, grid.calm)
+        words = (
+            f"; {value:+.3f} on the {len(both)} shared dates, {every:+.3f} on all dates either side covers"
+        )
+        gates[-1] = dataclasses.replace(gates[-1], text=gates[-1].text + words)
     if shared:
         interval = linearised_interval(gap_contrast(left, right, crisis, calm), protocol.bootstrap.level)
     else:
@@ -175,7 +190,7 @@ def percentile(
     rule = protocol.bootstrap
     if len(crisis) == 0 or len(calm) == 0:
         return None
-    # E1 and E2 take the first draws of the stream and E3 the next: one matrix serves all three, for every model.
+    # E1 and E2 take the first draws of the stream and E3 the next: one matrix serves all, for every model.
     whole = date_weights((len(crisis), len(calm)), 2 * rule.draws, rule.seed)
     weights = whole[stream * rule.draws : (stream + 1) * rule.draws]
     order = np.concatenate([crisis, calm])

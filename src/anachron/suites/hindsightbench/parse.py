@@ -1,11 +1,13 @@
 """Stage `parse`: transcripts to answers. Both scorings stand side by side; nothing here knows a model.
 
-Columns without a suffix are the published rule (`bm1`); ``_recovered`` and ``_uniform`` are what `anachron` reads.
+Columns without a suffix are the published rule (`bm1`); ``_recovered`` and ``_uniform`` are what
+`anachron` reads.
 
-LAP under `bm1` is the word that an imported artifact had recorded (two parsers made those records), and the uniform
-rule where none was. LAP under `anachron` reads the raw text by the uniform rule; only where the artifact had cut the
-text does a recorded up, down or unknown stand, as it was read from the whole. A recorded `invalid` never stands: the
-stricter parser's no does not say that the uniform rule finds nothing. `recall_source` says which, and the row counts it.
+LAP under `bm1` is the word that an imported artifact had recorded (two parsers made those records), and
+the uniform rule where none was. LAP under `anachron` reads the raw text by the uniform rule; only where
+the artifact had cut the text does a recorded up, down or unknown stand, as it was read from the whole. A
+recorded `invalid` never stands: the stricter parser's no does not say that the uniform rule finds nothing.
+`recall_source` says which, and the row counts it.
 """
 
 from __future__ import annotations
@@ -59,11 +61,6 @@ class Contract(frames.Answers):
     estimated_year: Series[str] = pa.Field(nullable=True)
     """Year of the estimated month, or of an answer that names no month (`anachron` only)."""
 
-    class Config:
-        """One row per arm, item, rep and duplicate, as in every suite."""
-
-        unique = ["arm", "item", "rep", "duplicate"]
-
 
 SHARED = ("model", "suite", "arm", "item", "rep", "duplicate", "key", "outcome")
 
@@ -81,8 +78,8 @@ def parse(transcripts: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `Contract`, one row per transcript, in the order given. No text makes it raise: an answer that cannot be
-        read is a parse error, or ``invalid``.
+        `Contract`, one row per transcript, in the order given. No text makes it raise: an answer that
+        cannot be read is a parse error, or ``invalid``.
     """
     columns = {name: transcripts[name].tolist() for name in ("arm", "item")}
     texts, recorded, shown = (_plain(transcripts[name]) for name in ("text", "recorded", "shown_date"))

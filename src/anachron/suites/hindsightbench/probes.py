@@ -20,10 +20,8 @@ CUT_LENGTHS = (60, 80)
 
 def read_recall(text: str | None) -> str:
     """Return the last standalone up, down or unknown, whatever its case; else ``invalid``."""
-    last = None
-    for last in RECALL_WORD.finditer((text or "").casefold()):
-        pass
-    return last.group() if last else "invalid"
+    words = RECALL_WORD.findall((text or "").casefold())
+    return words[-1] if words else "invalid"
 
 
 def was_cut(text: str | None) -> bool:
@@ -39,8 +37,8 @@ def read_month(text: str | None) -> tuple[str | None, str | None]:
     month
         ``YYYY-MM`` of the JSON field ``estimated_date``, else the last such month in the text, else None.
     year
-        Year of that month; without a month, the last year that the field, else the text, names (an answer of a
-        year or a quarter still says when).
+        Year of that month; without a month, the last year that the field, else the text, names (an answer
+        of a year or a quarter still says when).
     """
     body, _ = unwrap(text or "")
     value, error = load(body) if body[:1] == "{" else (None, "not JSON")

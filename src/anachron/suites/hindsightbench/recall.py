@@ -102,16 +102,9 @@ def locate(recall: Recall, realised: Floats, grid: Grid, protocol: Protocol, sco
     found.append(Estimate("cutoff", "month", last, int(asked.sum()), interval, gates))
     if scoring == "anachron":
         before = before_sustained_fall(share, protocol.lap.threshold, protocol.lap.sustained_months)
-        held = Gate(
-            "g",
-            before is not None,
-            None,
-            float(protocol.lap.sustained_months),
-            f"recall falls to {protocol.lap.threshold:g} or less for {protocol.lap.sustained_months} months on end"
-            if before is not None
-            else f"recall never stays at {protocol.lap.threshold:g} or less for "
-            f"{protocol.lap.sustained_months} months on end",
-        )
+        length, words = protocol.lap.sustained_months, "falls" if before is not None else "never falls"
+        text = f"recall {words} to {protocol.lap.threshold:g} or less for {length} months on end"
+        held = Gate("g", before is not None, None, float(length), text)
         value = months[before] if before is not None else None
         found.append(Estimate("cutoff.sustained", "month", value, int(asked.sum()), gates=(gate, held)))
     return Located(found, last if gate.passed else None, gate)
@@ -140,8 +133,10 @@ def cutoff_interval(recall: Recall, months: list[str], protocol: Protocol) -> In
 
 
 def before_sustained_fall(share: Floats, threshold: float, length: int) -> int | None:
-    """Return the place of the last month above the threshold before the first `length` asked months in a row
-    that are not; None when recall never starts or never stays down that long.
+    """Return the place of the last month above the threshold before the first sustained fall.
+
+    A fall is sustained when `length` asked months in a row are not above it. None when recall never starts or
+    never stays down that long.
     """
     asked = np.flatnonzero(~np.isnan(share))
     last, run = None, 0
@@ -176,8 +171,10 @@ def dissociation(
     grid, gates = cells.grid, protocol.gates
     if "R" not in cells.arms:
         missing = Gate("c", False, 0.0, 1.0, "arm R has no record")
-        units = (("delta", "coefficient"), ("delta.t", "t"))
-        return [Estimate(name, unit, None, 0, gates=(missing,)) for name, unit in units], {}
+        return [
+            Estimate("delta", "coefficient", None, 0, gates=(missing,)),
+            Estimate("delta.t", "t", None, 0, gates=(missing,)),
+        ], {}
     bearish, valid = cells.arms["R"].pooled()
     signal, lap = np.sign(valid - 2 * bearish)[grid.pre], recall.share[grid.pre]
     truth = realised[grid.pre]

@@ -1,9 +1,9 @@
 """From the raw text of an arm's answer to its list of sketches, by one rule for every model.
 
-`read_sketches` is the published rule (scoring `bm1`); `recover_sketches` is what `anachron` adds to it. Both work
-in time linear in the text, whatever the text is: an answer is data, and a hostile one must not stop an audit.
-The standard library's JSON reader is used on purpose: it defines what the published records call a parse error.
-Source: the suite's specification, Parsing; HindsightBench §7.3.
+`read_sketches` is the published rule (scoring `bm1`); `recover_sketches` is what `anachron` adds to it.
+Both work in time linear in the text, whatever the text is: an answer is data, and a hostile one must not
+stop an audit. The standard library's JSON reader is used on purpose: it defines what the published records
+call a parse error. Source: the suite's specification, Parsing; HindsightBench §7.3.
 """
 
 from __future__ import annotations

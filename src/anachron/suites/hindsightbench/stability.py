@@ -23,17 +23,19 @@ def stability(row: Mapping[str, Any], other: Mapping[str, Any], scoring: str = "
     Returns
     -------
     dict
-        For E2 and E3 whether each interval holds the other's value (mutual containment), for the cutoff whether
-        the months differ by at most one; None where either row leaves the estimate undefined. ``stable`` is
-        False when any check fails, None when none fails but one is undefined.
+        For E2 and E3 whether each interval holds the other's value (mutual containment), for the cutoff
+        whether the months differ by at most one; None where either row leaves the estimate undefined.
+        ``stable`` is False when any check fails, None when none fails but one is undefined.
     """
     records = [one["estimates"]["hindsightbench"][scoring] for one in (row, other)]
     checks: dict[str, bool | None] = {
         metric: _mutual(*(one.get(metric) or {} for one in records)) for metric in ("E2", "E3")
     }
-    months = [(one.get("cutoff") or {}).get("value_month") for one in records]
+    first, second = ((one.get("cutoff") or {}).get("value_month") for one in records)
     checks["cutoff"] = (
-        None if None in months else abs(ordinal(months[0]) - ordinal(months[1])) <= CUTOFF_TOLERANCE_MONTHS
+        None
+        if first is None or second is None
+        else abs(ordinal(first) - ordinal(second)) <= CUTOFF_TOLERANCE_MONTHS
     )
     if False in checks.values():
         stable: bool | None = False
