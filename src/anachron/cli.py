@@ -150,7 +150,9 @@ def row(
 @app.command()
 def publish(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the leaderboard.")],
-    row_files: Annotated[list[Path], typer.Option("--row", help="An audit row; repeat, in the table's order.")],
+    row_files: Annotated[
+        list[Path], typer.Option("--row", help="An audit row; repeat, in the table's order.")
+    ],
     scoring: Annotated[str, typer.Option("--scoring", help="Scoring the tables print.")] = "anachron",
 ) -> None:
     """Write the leaderboard's tables and figures from audit rows."""
@@ -201,10 +203,12 @@ def freeze(
 def import_records(
     suite: Annotated[str, typer.Argument(help="Suite whose published records these are.")],
     folder: Annotated[Path, typer.Argument(help="Folder of the records.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where imported transcripts go.")
-    ] = Path("resources/imported"),
-    protocol: Annotated[Path | None, typer.Option("--protocol", help="The protocol the records follow.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where imported transcripts go.")] = Path(
+        "resources/imported"
+    ),
+    protocol: Annotated[
+        Path | None, typer.Option("--protocol", help="The protocol the records follow.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier import that differs.")] = False,
 ) -> None:
     """Import published records as transcripts of models with provider `replay`."""
@@ -218,7 +222,9 @@ def replay(
     suite: Annotated[str, typer.Argument(help="Suite whose published records these are.")],
     folder: Annotated[Path, typer.Argument(help="Folder of the records.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for rows and leaderboard.")],
-    protocol: Annotated[Path | None, typer.Option("--protocol", help="The protocol the records follow.")] = None,
+    protocol: Annotated[
+        Path | None, typer.Option("--protocol", help="The protocol the records follow.")
+    ] = None,
     scoring: Annotated[str, typer.Option("--scoring", help="Scoring the tables print.")] = "anachron",
 ) -> None:
     """Go from published records to audit rows and a leaderboard in one command."""
@@ -229,9 +235,9 @@ def replay(
 
 @app.command()
 def schema(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of the JSON Schemas.")
-    ] = Path("workflow/schemas"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the JSON Schemas.")] = Path(
+        "workflow/schemas"
+    ),
 ) -> None:
     """Write the JSON Schemas of the configuration, the protocols and the audit row."""
     from anachron.schemas import write
@@ -242,9 +248,9 @@ def schema(
 
 @snapshot_app.command("build")
 def snapshot_build(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of the snapshot.")
-    ] = Path("resources/snapshot"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the snapshot.")] = Path(
+        "resources/snapshot"
+    ),
 ) -> None:
     """Rebuild the embedded snapshot from packages (needs the extra `snapshot`)."""
     from anachron.sources.snapshot import build

@@ -182,7 +182,9 @@ class Config(StrictModel):
     """`config/config.yaml`; `snakemake --config KEY=VALUE` overrides a key."""
 
     registry: str = Field("config/models.yaml", description="The model registry.")
-    model: str | None = Field(None, description="Only this model of the registry; null for those in `models`.")
+    model: str | None = Field(
+        None, description="Only this model of the registry; null for those in `models`."
+    )
     models: list[str] | None = Field(None, description="These models of the registry; null for all of them.")
     protocols: dict[str, str] = Field(
         default_factory=lambda: {"hindsightbench": "config/protocols/bm1.yaml"},
@@ -220,7 +222,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if isinstance(key, str | int | float | bool) and key in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"key {key!r} is written twice", problem_mark=key_node.start_mark
@@ -245,7 +247,7 @@ def read_yaml(path: Path) -> Any:
         When the file is missing, not UTF-8, not YAML, or writes a key twice; the text names file and line.
     """
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)  # noqa: S506
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -296,7 +298,9 @@ def _explain(model: type[BaseModel], value: Any, fault: Any) -> str:
     kind = fault["type"]
     if kind == "extra_forbidden":
         known = sorted(_known_keys(model, loc[:-1]))
-        return f"unknown key `{key}`" + _nearest(str(loc[-1]), known) + f"; known keys here: {', '.join(known)}"
+        return (
+            f"unknown key `{key}`" + _nearest(str(loc[-1]), known) + f"; known keys here: {', '.join(known)}"
+        )
     if kind == "missing":
         return f"`{key}` is missing; add it"
     if kind == "value_error":

@@ -23,7 +23,7 @@ class CollectError(AnachronError):
     """Collecting stopped; what was answered before is in the store."""
 
 
-class ImportFailure(AnachronError):
+class ImportFailure(AnachronError):  # noqa: N818 - ImportError is Python's own
     """A folder of published records cannot be imported as it stands."""
 
 

@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Unit = Literal[
-    "share", "share difference", "months", "month", "count", "coefficient", "t", "p", "score"
-]
+Unit = Literal["share", "share difference", "months", "month", "count", "coefficient", "t", "p", "score"]
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically, with ``\\n`` line ends on every platform."""
+    """Write UTF-8 text atomically, with line feeds as line ends on every platform."""
     with atomic_path(path) as part:
         part.write_bytes(text.encode("utf-8"))
 
@@ -125,8 +125,10 @@ def rounded(value: Any, digits: int = ROW_DIGITS) -> Any:
 
 
 def slug(name: str) -> str:
-    """Return a file-system-safe, reversible name: everything but letters, digits, ``-``, ``_`` and inner
-    dots is percent-encoded, so ``llama3.2:3b`` becomes ``llama3.2%3A3b`` and ``..`` becomes ``%2E%2E``.
+    """Return a file-system-safe, reversible name.
+
+    Everything but letters, digits, ``-``, ``_`` and inner dots is percent-encoded, so ``llama3.2:3b`` becomes
+    ``llama3.2%3A3b`` and ``..`` becomes ``%2E%2E``.
 
     Raises
     ------
@@ -139,7 +141,9 @@ def slug(name: str) -> str:
     if text.startswith("."):
         text = "%2E" + text[1:].replace(".", "%2E")
     if len(text) > 200:
-        raise AnachronError(f"the model name {name[:60]!r}… is too long for a file name; use under 200 characters")
+        raise AnachronError(
+            f"the model name {name[:60]!r}… is too long for a file name; use under 200 characters"
+        )
     return text
 
 

@@ -166,7 +166,9 @@ class Estimates(Contract):
     suite: Series[str]
     scoring: Series[str]
     metric: Series[str]
-    unit: Series[str] = pa.Field(isin=["share", "share difference", "months", "month", "count", "coefficient", "t", "p", "score"])
+    unit: Series[str] = pa.Field(
+        isin=["share", "share difference", "months", "month", "count", "coefficient", "t", "p", "score"]
+    )
     value: Series[float] = pa.Field(nullable=True)
     value_month: Series[str] = pa.Field(nullable=True)
     n: Series[pd.Int64Dtype] = pa.Field(ge=0, nullable=True)
@@ -224,7 +226,9 @@ def _faults(error: SchemaErrors) -> str:
         first = group.iloc[0]
         place = f", first at row {first['index']}" if pd.notna(first["index"]) else ""
         named = f"column {column!r}: " if isinstance(column, str) and column else ""
-        lines.append(f"  {named}{rule}{place}: found {str(first['failure_case'])[:120]!r} ({len(group)} in all)")
+        lines.append(
+            f"  {named}{rule}{place}: found {str(first['failure_case'])[:120]!r} ({len(group)} in all)"
+        )
     return "\n".join(lines[:12])
 
 
@@ -265,4 +269,6 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
 def empty(contract: type[C]) -> pd.DataFrame:
     """Return a frame with no rows that fulfils `contract`."""
     columns = contract.to_schema().columns
-    return check(pd.DataFrame({name: pd.Series(dtype=object) for name in columns}), contract, contract.__name__)
+    return check(
+        pd.DataFrame({name: pd.Series(dtype=object) for name in columns}), contract, contract.__name__
+    )

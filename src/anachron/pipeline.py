@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from anachron import blocks, config, fingerprint
+from anachron.errors import ConfigError
 from anachron.files import canonical_json, digest
 from anachron.llm.keys import PROTOCOL_TOKEN
 from anachron.sources.snapshot import digest_until
@@ -35,9 +36,7 @@ class Plan:
         self.config = config.validate(config.Config, dict(settings), where)
         self.registry = config.load(config.Registry, Path(self.config.registry))
         self.models = {entry.slug: entry for entry in self.config.selected(self.registry)}
-        self.protocols = {
-            suite: load_protocol(suite, path) for suite, path in self.config.protocols.items()
-        }
+        self.protocols = {suite: load_protocol(suite, path) for suite, path in self.config.protocols.items()}
         for entry in self.models.values():
             for suite in self.suites_of(entry.slug):
                 self.arms_of(entry.slug, suite)
@@ -64,7 +63,7 @@ class Plan:
             return [arm for arm in known if every or self.protocols[suite].arms[arm].default]
         for arm in wanted:
             if arm not in known:
-                raise config.ConfigError(
+                raise ConfigError(
                     f"{self.config.registry}: model {entry.name!r}: `arms.{suite}` holds {arm!r}; "
                     f"allowed: {', '.join(known)}"
                 )

@@ -55,9 +55,7 @@ def read_panels(panels: Iterable[Path]) -> pd.DataFrame:
 def world(known: pd.DataFrame) -> dict[str, int]:
     """Return the realised direction of every decision date that has one."""
     nodes = known.drop_duplicates("decision_date").dropna(subset=["realised"])
-    return {
-        date: int(sign) for date, sign in zip(nodes["decision_date"], nodes["realised"], strict=True)
-    }
+    return {date: int(sign) for date, sign in zip(nodes["decision_date"], nodes["realised"], strict=True)}
 
 
 def collect(
@@ -91,7 +89,10 @@ def collect(
         return
     if requests is None:
         raise ConfigError(f"model {model!r}: provider {entry.provider} needs the block's requests")
-    planted = planted_respondent(entry, suite, protocol, panels) if entry.provider == "planted" else {}
+    planted: dict[str, Any] = {}
+    if entry.provider == "planted":
+        respond, remembers = planted_respondent(entry, suite, protocol, panels)
+        planted = {"respond": respond, "respondent": remembers}
     sealed = collect_block(
         entry,
         suite,
@@ -105,8 +106,8 @@ def collect(
 
 def planted_respondent(
     entry: ModelEntry, suite: str, protocol: Any, panels: Sequence[Path]
-) -> dict[str, Callable[..., Any]]:
-    """Return what answers for a planted model, as keywords of `llm.collect.collect`.
+) -> tuple[Callable[..., Any], Callable[..., str]]:
+    """Return what answers for a planted model, and what its answers depend on beside the request.
 
     Its parameters are validated and its memory is read from the panel. An answer's key holds the source of the
     suite's planted modules and what the respondent remembers of the item, so that a change of either asks anew,
@@ -114,7 +115,9 @@ def planted_respondent(
     """
     respondent = suites.module(suite, "planted")
     if suite not in entry.planted:
-        raise ConfigError(f"model {entry.name!r}: `planted.{suite}` is missing; add the respondent's parameters")
+        raise ConfigError(
+            f"model {entry.name!r}: `planted.{suite}` is missing; add the respondent's parameters"
+        )
     checked = validate(respondent.Parameters, entry.planted[suite], f"model {entry.name!r}: planted.{suite}")
     memory = world(read_panels(panels))
     source = fingerprint.of_planted(suite)
@@ -125,7 +128,7 @@ def planted_respondent(
     def remembers(request: Mapping[str, Any]) -> str:
         return f"{source[:16]} {memory.get(request['item'])}"
 
-    return {"respond": respond, "respondent": remembers}
+    return respond, remembers
 
 
 def parse(suite: str, protocol_path: Path, model: str, transcripts: Sequence[Path], out: Path) -> None:
@@ -195,7 +198,7 @@ def estimate(
     if entry.provider == "planted":
         respondent = suites.module(suite, "planted")
         checked = validate(respondent.Parameters, entry.planted[suite], f"model {model!r}: planted.{suite}")
-        truth = respondent.truth(checked, protocol, world(known))
+        truth = respondent.truth(checked, protocol, world(known), tier=entry.tier)
     write_json(
         out,
         document(
@@ -221,5 +224,7 @@ def panel_for(entry: ModelEntry, panels: Sequence[Path]) -> pd.DataFrame:
     known = frames.read_parquet(Path(entry.panel))
     missing = {"decision_date", "realised"} - set(known.columns)
     if missing:
-        raise ContractError(f"{entry.panel}: lacks the column {sorted(missing)[0]!r}; import the records again")
+        raise ContractError(
+            f"{entry.panel}: lacks the column {sorted(missing)[0]!r}; import the records again"
+        )
     return known

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from anachron import blocks
-from anachron.config import Config, ConfigError, Registry, load, read_yaml, validate
-from anachron.errors import AnachronError
+from anachron.config import Config, Registry, load, read_yaml, validate
+from anachron.errors import AnachronError, ConfigError
 from anachron.files import canonical_json, rounded, slug, unslug
 from anachron.pipeline import Plan
 from anachron.suites import load_protocol
@@ -64,8 +64,14 @@ def test_two_models_may_not_share_a_path() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("sets:\n  crisis: [2008-09,", "sets:\n  crisis: [1999-09,"), "1999-09, which is not a decision month"),
-        (("sets:\n  crisis: [2008-09,", "sets:\n  crisis: [2025-09,"), "2025-09, which lies after `dates.pre_end`"),
+        (
+            ("sets:\n  crisis: [2008-09,", "sets:\n  crisis: [1999-09,"),
+            "1999-09, which is not a decision month",
+        ),
+        (
+            ("sets:\n  crisis: [2008-09,", "sets:\n  crisis: [2025-09,"),
+            "2025-09, which lies after `dates.pre_end`",
+        ),
         (("calm_years: [2013,", "calm_years: [2003,"), "calm year 2003"),
         (("threshold: 0.1,", "treshold: 0.1,"), "did you mean `threshold`"),
         (("  REC: {temp", "  RECC: {temp"), "RECC"),
@@ -152,7 +158,8 @@ def test_a_plan_refuses_arms_the_protocol_lacks(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(ROOT)
     registry = tmp_path / "models.yaml"
     registry.write_text(
-        "models:\n  - {name: m, provider: replay, source: x, arms: {hindsightbench: [R, Z]}}\n", encoding="utf-8"
+        "models:\n  - {name: m, provider: replay, source: x, arms: {hindsightbench: [R, Z]}}\n",
+        encoding="utf-8",
     )
     with pytest.raises(ConfigError, match="'Z'; allowed: R, D, M, W, W72, LAP, REC"):
         Plan({"registry": str(registry)})

@@ -115,14 +115,20 @@ def test_floors_of_the_package() -> None:
         if room in ("stats", "llm", "items", "sources"):
             assert not [name for name in imported if name.startswith("anachron.suites.")], path
         if room == "suites":
-            assert not re.search(r"^\s*(?:from|import) (socket|httpx|urllib\.request)", text, re.MULTILINE), path
+            assert not re.search(r"^\s*(?:from|import) (socket|httpx|urllib\.request)", text, re.MULTILINE), (
+                path
+            )
         if room != "pipeline.py":
             assert not re.search(r"^\s*(?:from|import) snakemake", text, re.MULTILINE), path
 
 
 def test_help_is_quick_to_load_and_names_every_command() -> None:
     run = subprocess.run(
-        [sys.executable, "-c", "import sys, anachron.cli; print([m for m in ('pandas','scipy','matplotlib') if m in sys.modules])"],
+        [
+            sys.executable,
+            "-c",
+            "import sys, anachron.cli; print([m for m in ('pandas','scipy','matplotlib') if m in sys.modules])",
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -131,5 +137,17 @@ def test_help_is_quick_to_load_and_names_every_command() -> None:
     text = subprocess.run(
         [sys.executable, "-m", "anachron", "--help"], capture_output=True, text=True, check=True
     ).stdout
-    for command in ("panel", "ask", "collect", "parse", "estimate", "row", "publish", "check", "freeze", "import", "replay"):
+    for command in (
+        "panel",
+        "ask",
+        "collect",
+        "parse",
+        "estimate",
+        "row",
+        "publish",
+        "check",
+        "freeze",
+        "import",
+        "replay",
+    ):
         assert f" {command} " in text

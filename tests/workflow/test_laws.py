@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import Checkout, fresh
+from workflow_checkout import Checkout, fresh
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -21,13 +21,17 @@ def test_second_run_does_nothing(finished: Checkout) -> None:
 
 def test_results_hold_a_row_for_every_model_and_the_tables(finished: Checkout) -> None:
     names = set(finished.results())
-    assert {"leaderboard/leaderboard.csv", "leaderboard/leaderboard.md", "leaderboard/leaderboard.html"} <= names
+    assert {
+        "leaderboard/leaderboard.csv",
+        "leaderboard/leaderboard.md",
+        "leaderboard/leaderboard.html",
+    } <= names
     assert [name for name in names if name.startswith("rows/")]
     assert finished.asks() > 0
 
 
 def test_a_second_checkout_gives_the_same_bytes(finished: Checkout, tmp_path: Path) -> None:
-    other = fresh(tmp_path / "elsewhere")
+    other = fresh(tmp_path / "elsewhere", finished.path)
     other.snakemake("leaderboard")
     assert other.results() == finished.results()
 
@@ -109,9 +113,7 @@ def test_changing_the_wording_of_one_probe_asks_that_probe_only(checkout: Checko
     assert "lap_system:" in text
     protocol.write_text(text.replace("lap_system: ", "lap_system: Note. ", 1), encoding="utf-8")
     checkout.snakemake("leaderboard")
-    lap = sum(
-        1 for name in checkout.results() if name.startswith("transcripts/") and "/LAP/" in name
-    )
+    lap = sum(1 for name in checkout.results() if name.startswith("transcripts/") and "/LAP/" in name)
     assert lap
     assert checkout.asks() > asked
 

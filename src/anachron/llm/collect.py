@@ -96,7 +96,11 @@ def collect(
 
 
 def plan(
-    entry: ModelEntry, provider: Provider, suite: str, requests: pd.DataFrame, respondent: Respondent = _nothing_more
+    entry: ModelEntry,
+    provider: Provider,
+    suite: str,
+    requests: pd.DataFrame,
+    respondent: Respondent = _nothing_more,
 ) -> list[Ask]:
     """Return what a model is asked of a table of requests, sorted by arm, item and rep.
 

@@ -18,8 +18,8 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from anachron.config import ConfigError, load
-from anachron.errors import AnachronError
+from anachron.config import load
+from anachron.errors import AnachronError, ConfigError
 
 SUITES = {
     "hindsightbench": "anachron.suites.hindsightbench",

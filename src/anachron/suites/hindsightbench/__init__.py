@@ -1,2 +1,1 @@
-"""Suite `hindsightbench`: does the date token trigger hindsight, does a story follow a false date, where does
-recall end (HindsightBench, protocol BM-1)."""
+"""HindsightBench (protocol BM-1): does a date trigger hindsight, and where does recall end?"""

@@ -71,14 +71,16 @@ def _models(folder: Path) -> list[tuple[str, Path]]:
     if _is_model(folder):
         name = folder.name if folder.name not in ("", "..") else folder.resolve().name
         return [(name, folder)]
-    if found := _models_of(folder):
+    if folder.name == BENCH[1] and (found := _models_of(folder)):
         return found
-    benches = list(_benches(folder, SEARCH_DEPTH, {folder.resolve()}))
+    # What lies in the place of the layout goes before folders of the same shape elsewhere (earlier runs).
+    benches = [folder / BENCH[1]] if (folder / BENCH[1]).is_dir() else []
+    benches += _benches(folder, SEARCH_DEPTH, {folder.resolve()})
     distinct = {bench.resolve(): bench for bench in benches}
     if len(distinct) > 1:
         named = listed([str(bench) for bench in distinct.values()])
         raise ImportFailure(f"{folder}: holds more than one set of records ({named}); give one of them")
-    for bench in distinct.values():
+    for bench in (*distinct.values(), folder):
         if found := _models_of(bench):
             return found
     raise ImportFailure(
@@ -107,7 +109,7 @@ def _benches(folder: Path, depth: int, seen: set[Path]) -> Iterator[Path]:
         return
     for child in _folders(folder, strict=False):
         real = child.resolve()
-        if real not in seen:
+        if real not in seen and not _is_model(child):
             seen.add(real)
             yield from _benches(child, depth - 1, seen)
 
@@ -137,7 +139,7 @@ def _folders(folder: Path, strict: bool = True) -> list[Path]:
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
-                if entry.is_dir():
+                if (folder / entry.name).is_dir():  # unlike entry.is_dir(), False for a link to itself
                     found.append(folder / entry.name)
                 elif strict and entry.is_symlink():
                     _follow(folder / entry.name)

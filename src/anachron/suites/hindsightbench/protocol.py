@@ -46,7 +46,9 @@ class SeriesEntry(StrictModel):
 class Realised(StrictModel):
     """How the target's realised direction is measured."""
 
-    source: Literal["equity_index", "series"] = Field(description="A daily equity index, or a monthly series.")
+    source: Literal["equity_index", "series"] = Field(
+        description="A daily equity index, or a monthly series."
+    )
     series: str | None = Field(None, description="The monthly series, when the source is one.")
     sessions: int = Field(20, gt=0, description="Trading sessions of the realised move.")
 
@@ -193,7 +195,9 @@ class Lap(StrictModel):
         default_factory=lambda: [0.05, 0.075, 0.1, 0.125, 0.15, 0.175, 0.2],
         description="Thresholds of the sensitivity sweep.",
     )
-    sustained_months: int = Field(3, ge=1, description="Months below the threshold that make a sustained fall.")
+    sustained_months: int = Field(
+        3, ge=1, description="Months below the threshold that make a sustained fall."
+    )
 
 
 class Bootstrap(StrictModel):
@@ -222,7 +226,9 @@ class Protocol(StrictModel):
     """A protocol file of the suite `hindsightbench`."""
 
     suite: Literal["hindsightbench"] = "hindsightbench"
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", description="Name of the protocol; a folder of frozen rows.")
+    name: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9-]*$", description="Name of the protocol; a folder of frozen rows."
+    )
     title: str = Field(description="One line that says what the task is.")
     dates: Dates = Dates()
     series: list[SeriesEntry] = Field(min_length=1, description="The catalog shown to the model.")
@@ -260,7 +266,9 @@ class Protocol(StrictModel):
             for year in calm:
                 missing = [month for month in months(f"{year}-01", f"{year}-12") if month not in pre]
                 if missing:
-                    raise ValueError(f"calm year {year} holds {missing[0]}, which is not a pre decision month")
+                    raise ValueError(
+                        f"calm year {year} holds {missing[0]}, which is not a pre decision month"
+                    )
         overlap = sorted(set(self.sets.crisis) & set(self.calm_months))
         if overlap:
             raise ValueError(f"{overlap[0]} is in both `sets.crisis` and a calm year")
@@ -307,7 +315,9 @@ class Protocol(StrictModel):
     @property
     def calm_months(self) -> list[str]:
         """Calm months, in calendar order."""
-        return [month for year in sorted(self.sets.calm_years) for month in months(f"{year}-01", f"{year}-12")]
+        return [
+            month for year in sorted(self.sets.calm_years) for month in months(f"{year}-01", f"{year}-12")
+        ]
 
     @property
     def calm_dates(self) -> list[str]:
