@@ -96,7 +96,8 @@ def _models_of(bench: Path) -> list[tuple[str, Path]]:
         if _is_model(child):
             found.append((child.name, child))
         else:
-            found += [(f"{child.name}/{inner.name}", inner) for inner in _folders(child) if _is_model(inner)]
+            inside = _folders(child, strict=False)
+            found += [(f"{child.name}/{inner.name}", inner) for inner in inside if _is_model(inner)]
     return found
 
 
@@ -115,13 +116,14 @@ def _benches(folder: Path, depth: int, seen: set[Path]) -> Iterator[Path]:
 
 
 def _is_model(folder: Path) -> bool:
+    """Whether a folder holds a probe's file, or an arm with reps; an arm that is a dead link counts."""
     if (folder / LAP_FILE).is_file() or (folder / REC_FILE).is_file():
         return True
+    arms = [folder / arm for arm in ARMS]
     return any(
-        REP.fullmatch(child.name) is not None
-        for arm in ARMS
-        if (folder / arm).is_dir()
-        for child in _folders(folder / arm, strict=False)
+        (arm.is_symlink() and not arm.exists())
+        or (arm.is_dir() and any(REP.fullmatch(rep.name) for rep in _folders(arm, strict=False)))
+        for arm in arms
     )
 
 
