@@ -80,7 +80,17 @@ def recover_sketches(text: str | None, published: Reading) -> Reading:
     if published.items is not None or published.error == "empty":
         return published
     body, repairs = unwrap(text or "")
-    body = TRAILING_COMMA.sub(r"\1", body)
+    best = longest_run(body)
+    bare = TRAILING_COMMA.sub(r"\1", body)
+    if bare != body:
+        other = longest_run(bare)
+        if len(other) > len(best):
+            best, repairs = other, (*repairs, "comma")
+    return Reading(best, (*repairs, "recovered"), None) if best else published
+
+
+def longest_run(body: str) -> list[Any]:
+    """Return the longest run of complete objects that follows an opening bracket, the first of equals."""
     best: list[Any] = []
     place = 0
     for _ in range(MAX_CANDIDATES):
@@ -90,7 +100,7 @@ def recover_sketches(text: str | None, published: Reading) -> Reading:
         found, place = complete_objects(body, start.end() - 1)
         if len(found) > len(best):
             best = found
-    return Reading(best, (*repairs, "recovered"), None) if best else published
+    return best
 
 
 def complete_objects(body: str, place: int) -> tuple[list[Any], int]:
