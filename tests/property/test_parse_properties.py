@@ -14,7 +14,12 @@ from anachron.suites.hindsightbench.sketches import read_sketches, recover_sketc
 SCHEMA = (["demand"], [5, 20, 60], ["UNRATE"])
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8) | st.sampled_from("+-"),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8)
+    | st.sampled_from("+-"),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )

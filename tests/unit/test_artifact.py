@@ -167,6 +167,9 @@ def test_a_cell_without_its_raw_answer_still_counts(tmp_path: Path) -> None:
     assert arms["outcome"].to_dict() == {1: "answer", 2: "answer", 3: "empty"}
     assert arms["text"][2] == "[]"
     assert any("not kept" in note and "rep2" in note for note in found.notes)
+    only = tmp_path / "only" / "m"
+    (cell(only, "D", 1, CRISIS) / "04_raw_response.txt").unlink()
+    assert one(only)["outcome"].tolist() == ["empty"]
 
 
 def test_answers_that_are_blank_or_absent_have_a_named_outcome(tmp_path: Path) -> None:

@@ -64,10 +64,9 @@ def bias(estimates: Floats, truth: float) -> Bias:
     mean, spread = float(kept.mean()), float(kept.std(ddof=1))
     off = mean - truth
     scale = max(abs(truth), abs(mean), 1.0) * 1e-12
-    if spread <= scale:
-        in_errors = 0.0 if abs(off) <= scale else math.copysign(math.inf, off)
-    else:
-        in_errors = off / spread
+    in_errors = (
+        (0.0 if abs(off) <= scale else math.copysign(math.inf, off)) if spread <= scale else off / spread
+    )
     return Bias(truth, mean, spread, in_errors, 1 / math.sqrt(len(kept)), len(kept), len(values))
 
 

@@ -1,1 +1,1 @@
-"""HindsightBench (protocol BM-1): does a date trigger hindsight, and where does recall end?"""
+"""HindsightBench (protocol BM-1): does a date trigger hindsight, and where does recall end."""

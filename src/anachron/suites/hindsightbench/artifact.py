@@ -122,7 +122,7 @@ def each(folder: Path, protocol: Protocol) -> Iterator[Model]:
 
 def tier(transcripts: pd.DataFrame, protocol: Protocol) -> Tier:
     """Return the smallest tier that holds all the arms' records; `full` where there are none."""
-    arms = transcripts[~transcripts["arm"].isin(PROBES)]
+    arms = transcripts.loc[~transcripts["arm"].isin(PROBES), ["arm", "item", "rep"]]
     if arms.empty:
         return "full"
     if set(arms["item"]) <= set(protocol.tier_dates("reduced")):
@@ -148,6 +148,7 @@ def _form(folder: Path) -> str:
 def _transcripts(rows: pd.DataFrame, model: str, protocol: Protocol, notes: list[str]) -> pd.DataFrame:
     """Check the records of one model and give them the contract's columns."""
     rows = rows[RECORD_COLUMNS].reset_index(drop=True)
+    rows = rows.astype({name: "str" for name in RECORD_COLUMNS if name != "rep"})  # missing stays missing
     _check_arms_and_dates(rows, model, protocol)
     rows["rep"] = _whole_reps(rows, model)
     rows["shown_date"] = _shown(rows, model, protocol)
@@ -257,6 +258,7 @@ def _outcomes(rows: pd.DataFrame) -> np.ndarray:
     absent = rows["text"].isna()
     probe = rows["arm"].isin(PROBES)
     nothing = absent & rows["recorded"].isna() & probe
-    blank = rows["text"].fillna("").str.strip() == ""
-    blank &= ~absent | ~probe
+    texts = rows["text"]
+    blank = (texts == "").fillna(False).astype(bool) | texts.str.isspace().fillna(False).astype(bool)
+    blank |= absent & ~probe
     return np.select([nothing, blank], ["error", "empty"], "answer")
