@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import textwrap
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PANEL_FILE = "panel.parquet"
+M_MMAP_THRESHOLD = -3
+MAPPED_FROM_BYTES = 1 << 17
 
 
 def import_suite(suite: str, folder: Path, out: Path, protocol_path: Path, force: bool = False) -> str:
@@ -223,11 +225,19 @@ def _put(staged: Path, place: Path, force: bool) -> None:
 
 @contextmanager
 def _thrifty_memory() -> Iterator[None]:
-    """Let Arrow take memory from the system while many models pass: its own pool keeps what it was given."""
+    """Give memory back while many models pass, each with tens of megabytes of text.
+
+    Arrow's own pool keeps what it was given, so the system's is used. The C library (glibc) raises the size
+    from which it maps blocks apart after the first large one is freed, and then keeps them; here it stays fixed.
+    """
+    import ctypes
+
     import pyarrow
 
     before = pyarrow.default_memory_pool()
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+    with suppress(OSError, AttributeError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, MAPPED_FROM_BYTES)
     try:
         yield
     finally:

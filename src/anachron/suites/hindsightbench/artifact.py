@@ -112,10 +112,9 @@ def each(folder: Path, protocol: Protocol) -> Iterator[Model]:
                 "names may not tell apart; rename one of them"
             )
         spellings[spelling] = name
-        model = Model(name, _transcripts(rows, name, protocol, notes), notes)
-        del rows  # a generator keeps its names while it waits, and these texts are large
-        yield model
-        del model
+        held = [rows]
+        del rows  # what a generator names stays in memory while it waits, and these texts are large
+        yield Model(name, _transcripts(held.pop(), name, protocol, notes), notes)
     if not spellings:
         raise ImportFailure(f"{folder}: holds no model with records")
 

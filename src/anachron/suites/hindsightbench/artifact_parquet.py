@@ -87,15 +87,14 @@ def records(folder: Path) -> Iterator[tuple[str, pd.DataFrame, list[str]]]:
     probes = {name: _whole(folder / name) for name in TABLES if name != "arms.parquet"}
     arm_rows = names["arms.parquet"]
     for model, arms, notes in _arms_by_model(folder / "arms.parquet", arm_rows):
-        whole = _with_probes(model, arms, probes, notes)
-        del arms  # a generator keeps its names while it waits, and these texts are large
-        yield model, whole, notes
-        del whole
+        parts = [arms]
+        del arms  # what a generator names stays in memory while it waits, and these texts are large
+        yield model, _with_probes(model, parts, probes, notes), notes
     known = set(arm_rows.unique())
     rest = {model for name in probes for model in names[name].unique()} - known
     for model in sorted(rest):
         notes = ["no arm was recorded"]
-        yield model, _with_probes(model, None, probes, notes), notes
+        yield model, _with_probes(model, [], probes, notes), notes
 
 
 def panel(path: Path, protocol: Protocol) -> pd.DataFrame:
@@ -110,7 +109,7 @@ def panel(path: Path, protocol: Protocol) -> pd.DataFrame:
             raise ImportFailure(f"{path}: lacks the column {needed!r}; found: {', '.join(own)}")
     kinds = ["realised_kind"] if "realised_kind" in own else []
     with _faults(path):
-        table = parquet.read_table(path, columns=["decision_date", column, *kinds]).to_pandas()
+        table = _table(path, ["decision_date", column, *kinds]).to_pandas()
     known: dict[str, tuple[int | None, str]] = {}
     for row, (date, sign, *kind) in enumerate(table.itertuples(index=False, name=None)):
         value = None if pd.isna(sign) else sign
@@ -141,6 +140,12 @@ def _faults(path: Path) -> Iterator[None]:
         ) from None
 
 
+def _table(path: Path, columns: list[str]) -> arrow.Table:
+    # `parquet.read_table` would load the machinery of many-file data sets, 15 MB of it.
+    with parquet.ParquetFile(path) as source:
+        return source.read(columns, use_threads=False).select(columns)
+
+
 def _schema(path: Path) -> arrow.Schema:
     with _faults(path):
         return parquet.read_schema(path)
@@ -158,7 +163,7 @@ def _models(path: Path) -> pd.Series:
     """Return the model of every row, or name the first row that has none."""
     _columns(path)
     with _faults(path):
-        column = parquet.read_table(path, columns=["model_key"], use_threads=False)["model_key"]
+        column = _table(path, ["model_key"])["model_key"]
         models = _texts(column)[0].astype(object)
     nameless = models.isna() | (models == "")
     if nameless.any():
@@ -168,7 +173,7 @@ def _models(path: Path) -> pd.Series:
 
 def _whole(path: Path) -> tuple[pd.DataFrame, int]:
     with _faults(path):
-        return _frame(parquet.read_table(path, columns=_columns(path), use_threads=False), path)
+        return _frame(_table(path, _columns(path)), path)
 
 
 def _arms_by_model(path: Path, models: pd.Series) -> Iterator[tuple[str, pd.DataFrame, list[str]]]:
@@ -192,18 +197,23 @@ def _arms_by_model(path: Path, models: pd.Series) -> Iterator[tuple[str, pd.Data
                 )
                 left[model] -= len(mine)
                 if left[model] == 0:
-                    with _faults(path):
-                        numbers = np.flatnonzero(models == model)
-                        rows, damaged = _frame(arrow.concat_tables(pending.pop(model)), path, numbers)
-                    yield model, rows, _damage_note(damaged, path)
-                    del rows
+                    notes: list[str] = []
+                    numbers = np.flatnonzero(models == model)
+                    yield model, _arms(pending.pop(model), path, numbers, notes), notes
             start += len(batch)
 
 
+def _arms(batches: list[arrow.Table], path: Path, numbers: Iterable[int], notes: list[str]) -> pd.DataFrame:
+    with _faults(path):
+        rows, damaged = _frame(arrow.concat_tables(batches), path, numbers)
+    notes += _damage_note(damaged, path)
+    return rows
+
+
 def _with_probes(
-    model: str, arms: pd.DataFrame | None, probes: dict[str, tuple[pd.DataFrame, int]], notes: list[str]
+    model: str, parts: list[pd.DataFrame], probes: dict[str, tuple[pd.DataFrame, int]], notes: list[str]
 ) -> pd.DataFrame:
-    parts = [] if arms is None else [arms]
+    """Return all records of a model; `parts`, its arms, are emptied."""
     for name, (whole, damaged) in probes.items():
         part = whole[whole["model"] == model]
         if "line_no" in part:
@@ -215,6 +225,7 @@ def _with_probes(
             notes.append(f"{name} holds no row of this model")
         parts.append(part)
     filled = [part for part in parts if len(part)]
+    parts.clear()
     return pd.concat(filled, ignore_index=True)[RECORD_COLUMNS]
 
 
