@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from anachron.suites import load_protocol
-from anachron.suites.hindsightbench.parse import YearsAndEvents, read_lap, tally
+from anachron.suites.hindsightbench.parse import YearsAndEvents, read_lap, valid_sketches
+from anachron.suites.hindsightbench.parse import tally as tally_of
 from anachron.suites.hindsightbench.probes import read_month, read_recall
 from anachron.suites.hindsightbench.protocol import Protocol
-from anachron.suites.hindsightbench.sketches import is_compliant, read_sketches, recover_sketches
+from anachron.suites.hindsightbench.sketches import Schema, is_compliant, read_sketches, recover_sketches
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,6 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 def protocol() -> Protocol:
     found: Protocol = load_protocol("hindsightbench", ROOT / "config" / "protocols" / "bm1.yaml")
     return found
+
+
+def tally(items: list | None) -> tuple[int, int, str]:
+    return tally_of(items, valid_sketches(items))
 
 
 def sketch(direction: str = "+", **other: object) -> dict[str, object]:
@@ -120,10 +125,17 @@ def test_what_makes_a_sketch_invalid(fault):
 
 
 def test_the_rest_of_the_schema_is_reported_and_gates_nothing():
-    task = (["demand"], [5, 20], ["UNRATE"])
-    assert is_compliant(sketch(), *task)
-    for fault in ({"dominant_domain": "luck"}, {"candidate_horizon_hint": "20"}, {"candidate_proxies": []}):
-        assert not is_compliant(sketch(**fault), *task)
+    task = Schema(frozenset({"demand"}), frozenset({5, 20}), frozenset({"UNRATE"}))
+    assert is_compliant(sketch(), task)
+    for fault in (
+        {"dominant_domain": ["demand"]},
+        {"evidence_refs": None},
+        {"candidate_proxies": [{}]},
+        {"dominant_domain": "luck"},
+        {"candidate_horizon_hint": "20"},
+        {"candidate_proxies": []},
+    ):
+        assert not is_compliant(sketch(**fault), task)
         assert tally([sketch(**fault)])[0] == 1
 
 

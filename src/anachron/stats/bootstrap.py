@@ -61,10 +61,12 @@ def bootstrap_gap(weights: Floats, bearish: Floats, total: Floats, crisis_size: 
     crisis_size
         How many of the dates are crisis dates.
     """
-    counts = np.stack([bearish, total], axis=1).astype(float)
-    crisis = weights[:, :crisis_size] @ counts[:crisis_size]
-    calm = weights[:, crisis_size:] @ counts[crisis_size:]
-    return pooled_share(crisis[:, 0], crisis[:, 1]) - pooled_share(calm[:, 0], calm[:, 1])
+    # One product over all dates, with zeros where a date is not in the set, reads the weights once.
+    sets = np.zeros((len(bearish), 4))
+    sets[:crisis_size, 0], sets[:crisis_size, 1] = bearish[:crisis_size], total[:crisis_size]
+    sets[crisis_size:, 2], sets[crisis_size:, 3] = bearish[crisis_size:], total[crisis_size:]
+    counts = weights @ sets
+    return pooled_share(counts[:, 0], counts[:, 1]) - pooled_share(counts[:, 2], counts[:, 3])
 
 
 def percentile_interval(

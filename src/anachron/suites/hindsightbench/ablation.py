@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from anachron.stats.gaps import pooled_share
 from anachron.stats.intervals import linearised_t
 from anachron.suites.hindsightbench.cells import Cells, Places
-from anachron.suites.hindsightbench.metrics import Side, gap_contrast, keyed_sides, restrict, side, side_gap
+from anachron.suites.hindsightbench.metrics import Side, gap_contrast, keyed_sides, side
 from anachron.suites.hindsightbench.protocol import Protocol
 
 
@@ -61,20 +62,12 @@ def ablate(cells: Cells, protocol: Protocol) -> dict[str, Any]:
 def _ablate_one(
     cells: Cells, left: Side, right: Side, sets: dict[str, tuple[Places, Places]], protocol: Protocol
 ) -> dict[str, Any]:
-    shared = cells.scoring == "anachron"
-
-    def value(crisis: Places, calm: Places) -> float:
-        crisis, calm = restrict(left, right, crisis, shared), restrict(left, right, calm, shared)
-        return side_gap(left, crisis, calm) - side_gap(right, crisis, calm)
-
-    base = value(cells.grid.crisis, cells.grid.calm)
+    base, *values = perturbed_values(
+        left, right, [(cells.grid.crisis, cells.grid.calm), *sets.values()], cells.scoring == "anachron"
+    )
     named: dict[str, Any] = {}
     dropped: list[float] = []
-    flips = undefined = 0
-    for name, (crisis, calm) in sets.items():
-        here = value(crisis, calm)
-        undefined += bool(np.isnan(here))
-        flips += bool(here * base < 0)
+    for (name, (crisis, calm)), here in zip(sets.items(), values, strict=True):
         if name.startswith("drop "):
             dropped.append(here)
             continue
@@ -83,6 +76,8 @@ def _ablate_one(
             ends = linearised_t(gap_contrast(left, right, crisis, calm), protocol.bootstrap.level)
             entry["excludes_zero"] = None if ends is None else bool(ends[0] > 0 or ends[1] < 0)
         named[name] = entry
+    flips = sum(here * base < 0 for here in values)
+    undefined = sum(bool(np.isnan(here)) for here in values)
     known = [one for one in dropped if not np.isnan(one)]
     return {
         "base": _plain(base),
@@ -92,6 +87,21 @@ def _ablate_one(
         "sign_flips": flips,
         "undefined": undefined,
     }
+
+
+def perturbed_values(left: Side, right: Side, sets: list[tuple[Places, Places]], shared: bool) -> list[float]:
+    """Return Gap(left) - Gap(right) for many choices of dates, NaN where undefined; `shared` as in `restrict`."""
+    chosen = np.zeros((2, len(sets), len(left.valid)))
+    for row, pair in enumerate(sets):
+        for layer, places in enumerate(pair):
+            chosen[layer, row, places] = 1
+    if shared:
+        chosen *= (left.valid > 0) & (right.valid > 0)
+    gaps = []
+    for one in (left, right):
+        crisis, calm = (pooled_share(layer @ one.bearish, layer @ one.valid) for layer in chosen)
+        gaps.append(crisis - calm)
+    return [float(value) for value in gaps[0] - gaps[1]]
 
 
 def _plain(value: float) -> float | None:

@@ -5,15 +5,17 @@ Source: HindsightBench §3.1 (transcript audit), §7.3 (repairs disclosed per ro
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
-import pandas as pd
+import numpy as np
+from numpy.typing import NDArray
 
-from anachron.suites.hindsightbench.cells import Grid
+from anachron.suites.hindsightbench.cells import Part, counted
 from anachron.suites.hindsightbench.protocol import ARMS, Protocol
 
 
-def transcript_audit(answers: pd.DataFrame, protocol: Protocol) -> dict[str, Any]:
+def transcript_audit(parts: dict[str, Part], protocol: Protocol) -> dict[str, Any]:
     """Return, per arm, the share of answers that name the shown year, the true year, or a known event.
 
     A year counts wherever its four digits stand alone, and so does a level of a series that looks like one.
@@ -21,34 +23,34 @@ def transcript_audit(answers: pd.DataFrame, protocol: Protocol) -> dict[str, Any
     arm shows no date; there the true year is the leak to look for.
     """
     crisis = set(protocol.crisis_dates)
-    fakes = {
-        "W": protocol.fake_dates(protocol.shift.months),
-        "W72": protocol.fake_dates(protocol.shift.alternative_months),
-    }
+    shifts = {"M": None, "W": protocol.shift.months, "W72": protocol.shift.alternative_months}
     found: dict[str, Any] = {}
-    for arm in ("M", "W", "W72"):
-        part = answers[(answers["arm"] == arm) & (answers["outcome"] != "error")]
-        if len(part) == 0:
+    for arm, shift in shifts.items():
+        part = counted(parts[arm], "bm1") if arm in parts else {}
+        if not part or len(part["item"]) == 0:
             continue
-        entry: dict[str, Any] = {"n": len(part), "names_true_year": _share(part["names_true_year"])}
-        entry["names_event"] = _share(part["names_event"])
-        if arm != "M":
-            default = part["item"].map(fakes[arm])
-            shown = part["shown_date"].where(part["shown_date"].notna(), default)
-            dated = part[shown.isin(crisis).to_numpy()]
+        entry: dict[str, Any] = {
+            "n": len(part["item"]),
+            "names_true_year": _share(part["names_true_year"]),
+            "names_event": _share(part["names_event"]),
+        }
+        if shift is not None:
+            fakes = protocol.fake_dates(shift)
+            pairs = zip(part["item"].tolist(), part["shown_date"].tolist(), strict=True)
+            dated = np.array([(shown or fakes.get(item)) in crisis for item, shown in pairs])
             entry["names_shown_year"] = _share(part["names_shown_year"])
-            entry["names_event_when_shown_crisis"] = _share(dated["names_event"])
-            entry["n_shown_crisis"] = len(dated)
+            entry["names_event_when_shown_crisis"] = _share(part["names_event"][dated])
+            entry["n_shown_crisis"] = int(dated.sum())
         found[arm] = entry
     return found
 
 
-def _share(flags: pd.Series) -> float | None:
-    known = flags.dropna()
-    return float(known.astype(float).mean()) if len(known) else None
+def _share(flags: NDArray[Any]) -> float | None:
+    known = [bool(flag) for flag in flags if flag is not None]
+    return sum(known) / len(known) if known else None
 
 
-def answer_counts(answers: pd.DataFrame, grid: Grid, asked: dict[str, int]) -> dict[str, Any]:
+def answer_counts(parts: dict[str, Part], asked: dict[str, int]) -> dict[str, Any]:
     """Return the whole numbers of the row by arm: asked, answered, outcomes, repairs, faults, sketches.
 
     Parameters
@@ -56,14 +58,17 @@ def answer_counts(answers: pd.DataFrame, grid: Grid, asked: dict[str, int]) -> d
     asked
         Requests per arm, as the tier and the reps found say.
     """
-    known = set(grid.dates)
     found: dict[str, Any] = {}
-    for arm, part in sorted(answers.groupby("arm", sort=True)):
+    for arm in sorted({*parts, *asked}):
+        if arm not in parts:
+            found[arm] = {"asked": asked[arm], "answered": 0}
+            continue
+        part = parts[arm]
         entry: dict[str, Any] = {
-            "asked": asked.get(str(arm), 0),
-            "answered": len(part),
+            "asked": asked.get(arm, 0),
+            "answered": len(part["item"]),
             "duplicates": int((part["duplicate"] > 0).sum()),
-            "outside_protocol": int((~part["item"].isin(known)).sum()),
+            "outside_protocol": int((part["place"] < 0).sum()),
             "outcomes": _tally(part["outcome"]),
         }
         if arm in ARMS:
@@ -74,31 +79,34 @@ def answer_counts(answers: pd.DataFrame, grid: Grid, asked: dict[str, int]) -> d
             entry["parse_errors"] = _tally(part["parse_error"])
             for scoring, suffix in (("bm1", ""), ("anachron", "_recovered")):
                 entry[f"sketches_{scoring}"] = {
-                    "valid": int(part[f"n_valid{suffix}"].sum()),
-                    "invalid": int(part[f"n_invalid{suffix}"].sum()),
+                    "valid": _sum(part[f"n_valid{suffix}"]),
+                    "invalid": _sum(part[f"n_invalid{suffix}"]),
                 }
-            entry["full_schema"] = int(part["n_compliant"].sum())
-            entry["as_many_as_asked"] = int(part["as_many_as_asked"].sum())
+            entry["full_schema"] = _sum(part["n_compliant"])
+            entry["as_many_as_asked"] = _sum(part["as_many_as_asked"])
         elif arm == "LAP":
             entry["recall"] = {"bm1": _tally(part["recall"]), "anachron": _tally(part["recall_uniform"])}
             entry["recall_source"] = _tally(part["recall_source"])
             entry["parsers_differ"] = int((part["recall"] != part["recall_uniform"]).sum())
         else:
-            entry["accepted_months"] = int(part["estimated_month"].notna().sum())
-            entry["accepted_years"] = int(part["estimated_year"].notna().sum())
-        found[str(arm)] = entry
+            entry["accepted_months"] = sum(value is not None for value in part["estimated_month"])
+            entry["accepted_years"] = sum(value is not None for value in part["estimated_year"])
+        found[arm] = entry
     return found
 
 
-def _tally(column: pd.Series) -> dict[str, int]:
-    counts = column.dropna().value_counts()
-    return {str(name): int(counts[name]) for name in sorted(counts.index)}
+def _sum(column: NDArray[Any]) -> int:
+    return sum(int(value) for value in column if value is not None)
 
 
-def _repairs(column: pd.Series) -> dict[str, int]:
+def _tally(column: NDArray[Any]) -> dict[str, int]:
+    return dict(sorted(Counter(value for value in column.tolist() if value is not None).items()))
+
+
+def _repairs(column: NDArray[Any]) -> dict[str, int]:
     """Return how many answers each repair touched; an answer that took two counts under both."""
-    found: dict[str, int] = {}
+    found: Counter[str] = Counter()
     for repair, number in _tally(column).items():
         for name in repair.split("+"):
-            found[name] = found.get(name, 0) + number
+            found[name] += number
     return dict(sorted(found.items()))

@@ -36,7 +36,7 @@ from anachron.suites.hindsightbench.metrics import (
     side,
     side_gap,
 )
-from anachron.suites.hindsightbench.protocol import Protocol, Tier
+from anachron.suites.hindsightbench.protocol import PROBES, Protocol, Tier
 from anachron.suites.hindsightbench.recall import (
     count_recall,
     dissociation,
@@ -94,23 +94,22 @@ def estimate(
     grid = grid_of(protocol)
     realised = realised_directions(panel, grid)
     wanted = list(CORE_ARMS if arms is None else [arm for arm in CORE_ARMS if arm in arms])
+    parts = split(answers, grid)
     found: list[dict[str, Any]] = []
     sides: dict[str, Any] = {"lap_by_month": {}}
     for scoring in SCORINGS:
-        estimates, beside = score(answers, realised, grid, protocol, scoring, tier, wanted)
+        estimates, beside = score(parts, realised, grid, protocol, scoring, tier, wanted)
         found += records(estimates, SUITE, scoring)
         sides["lap_by_month"][scoring] = beside.pop("lap")
         sides[scoring] = beside
-    known = set(answers["arm"])
-    counts = answer_counts(
-        answers, grid, asked_counts(answers, protocol, tier, known if arms is None else set(arms))
-    )
-    sides["transcript_audit"] = transcript_audit(answers, protocol)
+    asked = asked_counts(parts, protocol, tier, set(parts) if arms is None else set(arms))
+    counts = answer_counts(parts, asked)
+    sides["transcript_audit"] = transcript_audit(parts, protocol)
     return Result(found, counts, sides)
 
 
 def score(
-    answers: pd.DataFrame,
+    parts: dict[str, Part],
     realised: Floats,
     grid: Grid,
     protocol: Protocol,
@@ -119,18 +118,19 @@ def score(
     arms: list[str],
 ) -> tuple[list[Estimate], dict[str, Any]]:
     """Return the estimates of one scoring, and what stands beside them."""
-    cells = count_cells(answers, grid, protocol, scoring)
-    recall = count_recall(answers, grid, scoring)
+    cells = count_cells(parts, grid, protocol, scoring)
+    recall = count_recall(parts, grid, scoring)
     located = locate(recall, realised, grid, protocol, scoring)
     delta, design = dissociation(cells, recall, realised, protocol, located.gate)
     share, cells_counted = valid_share(cells, protocol, tier, arms)
-    commas = answers["repair" if scoring == "bm1" else "repair_recovered"].str.contains("comma", regex=False)
-    marks = ("p",) if bool(commas.fillna(False).any()) else ()
+    repair = "repair" if scoring == "bm1" else "repair_recovered"
+    commas = any("comma" in (name or "") for arm in arms if arm in parts for name in parts[arm][repair])
+    marks = ("p",) if commas else ()
     estimates = [
         *contrasts(cells, protocol),
         *gap_estimates(cells, grid.crisis, grid.calm),
         *placebos(cells, located.cutoff, protocol),
-        *recovery(answers, grid, protocol, scoring, located.cutoff),
+        *recovery(parts, grid, protocol, scoring, located.cutoff),
         *located.estimates,
         *delta,
         Estimate("VALID", "share", share, cells_counted, marks=marks),
@@ -148,7 +148,7 @@ def score(
     }
     if scoring == "anachron":
         beside["percentile_intervals"] = percentile_beside(cells, protocol)
-        beside["compliance"] = compliance(answers, protocol)
+        beside["compliance"] = compliance(parts, protocol)
     return estimates, beside
 
 
@@ -203,30 +203,29 @@ def percentile_beside(cells: Cells, protocol: Protocol) -> dict[str, Any]:
     return found
 
 
-def compliance(answers: pd.DataFrame, protocol: Protocol) -> dict[str, float | None]:
+def compliance(parts: dict[str, Part], protocol: Protocol) -> dict[str, float | None]:
     """Return the shares that never gate: sketches of the whole schema, answers of the number asked."""
-    part = answers[answers["arm"].isin(CORE_ARMS) & (answers["outcome"] != "error")]
-    if len(part) == 0:
+    known = [counted(parts[arm], "anachron") for arm in CORE_ARMS if arm in parts]
+    answered = sum(len(part["item"]) for part in known)
+    if answered == 0:
         return {"full_schema": None, "as_many_as_asked": None}
-    return {
-        "full_schema": float(part["n_compliant"].sum()) / (protocol.sketches * len(part)),
-        "as_many_as_asked": float(part["as_many_as_asked"].fillna(False).astype(float).mean()),
-    }
+    compliant = sum(int(value or 0) for part in known for value in part["n_compliant"])
+    exact = sum(bool(value) for part in known for value in part["as_many_as_asked"])
+    return {"full_schema": compliant / (protocol.sketches * answered), "as_many_as_asked": exact / answered}
 
 
-def asked_counts(answers: pd.DataFrame, protocol: Protocol, tier: Tier, arms: set[str]) -> dict[str, int]:
+def asked_counts(parts: dict[str, Part], protocol: Protocol, tier: Tier, arms: set[str]) -> dict[str, int]:
     """Return the requests per arm: the tier's dates times the reps found.
 
     Reps of an arm are counted from its records (from 1; LAP from 0), and are the protocol's where none is
     found: published records may have more reps than the tier asks.
     """
+    dates = {probe: len(protocol.tier_dates(tier, "LAP" if probe else "D")) for probe in (False, True)}
     found: dict[str, int] = {}
     for arm, rule in protocol.arms.items():
-        if arm not in arms:
-            continue
-        part = answers[answers["arm"] == arm]
-        reps = int(part["rep"].max()) + (arm == "LAP") if len(part) else rule.reps[tier]
-        found[arm] = reps * len(protocol.tier_dates(tier, arm))
+        if arm in arms:
+            reps = int(parts[arm]["rep"].max()) + (arm == "LAP") if arm in parts else rule.reps[tier]
+            found[arm] = reps * dates[arm in PROBES]
     return found
 
 

@@ -13,7 +13,6 @@ recorded `invalid` never stands: the stricter parser's no does not say that the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -23,7 +22,13 @@ from pandera.typing import Series
 from anachron import frames
 from anachron.suites.hindsightbench.probes import read_month, read_recall, was_cut
 from anachron.suites.hindsightbench.protocol import ARMS, Protocol
-from anachron.suites.hindsightbench.sketches import is_compliant, is_valid, read_sketches, recover_sketches
+from anachron.suites.hindsightbench.sketches import (
+    Schema,
+    is_compliant,
+    is_valid,
+    read_sketches,
+    recover_sketches,
+)
 
 VERSION = "1"
 
@@ -84,16 +89,22 @@ def parse(transcripts: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
     columns = {name: transcripts[name].tolist() for name in ("arm", "item")}
     texts, recorded, shown = (_plain(transcripts[name]) for name in ("text", "recorded", "shown_date"))
     audit = YearsAndEvents(protocol)
-    schema = (protocol.domains, protocol.horizons, [entry.id for entry in protocol.series])
+    schema = Schema(
+        frozenset(protocol.domains),
+        frozenset(protocol.horizons),
+        frozenset(entry.id for entry in protocol.series),
+    )
     fakes = {
         "W": protocol.fake_dates(protocol.shift.months),
         "W72": protocol.fake_dates(protocol.shift.alternative_months),
     }
     recalled: dict[Any, str] = {}
-    rows: list[dict[str, Any]] = []
-    for arm, item, text, record, date in zip(
-        columns["arm"], columns["item"], texts, recorded, shown, strict=True
-    ):
+    answers = transcripts[[*SHARED]].reset_index(drop=True).assign(parser=VERSION)
+    own = [name for name in Contract.to_schema().columns if name not in answers.columns]
+    filled: dict[str, list[Any]] = {name: [None] * len(texts) for name in own}
+    filled["shown_date"] = shown
+    records = zip(columns["arm"], columns["item"], texts, recorded, shown, strict=True)
+    for place, (arm, item, text, record, date) in enumerate(records):
         if arm in ARMS:
             row = read_arm(text, schema, protocol.sketches)
             if arm in AUDITED_ARMS:
@@ -104,11 +115,8 @@ def parse(transcripts: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
             row = read_lap(recalled[text], text, record)
         else:
             row = read_rec(text, record)
-        rows.append(row)
-    answers = transcripts[[*SHARED]].reset_index(drop=True)
-    answers = answers.assign(parser=VERSION, shown_date=pd.Series(shown, dtype="string"))
-    own = [name for name in Contract.to_schema().columns if name not in answers.columns]
-    filled = {name: [row.get(name) for row in rows] for name in own}
+        for name, value in row.items():
+            filled[name][place] = value
     typed = {name: pd.array(values, dtype=_dtype(name)) for name, values in filled.items()}
     return answers.assign(**typed)
 
@@ -123,29 +131,37 @@ def _dtype(name: str) -> Any:
     return "boolean" if name.startswith(("names_", "as_many")) else "string"
 
 
-def read_arm(
-    text: str | None, schema: tuple[Sequence[str], Sequence[int], Sequence[str]], asked: int
-) -> dict[str, Any]:
+def read_arm(text: str | None, schema: Schema, asked: int) -> dict[str, Any]:
     """Return the columns of one arm's answer under both scorings."""
     published = read_sketches(text)
     whole = recover_sketches(text, published)
-    row: dict[str, Any] = {"repair": published.repair, "parse_error": published.error}
-    row.update(zip(("n_valid", "n_invalid", "directions"), tally(published.items), strict=True))
-    same = whole is published
-    found = tally(whole.items) if not same else (row["n_valid"], row["n_invalid"], row["directions"])
-    row.update(
-        zip(("n_valid_recovered", "n_invalid_recovered", "directions_recovered"), found, strict=True),
-        repair_recovered=whole.repair,
-        n_compliant=sum(is_compliant(sketch, *schema) for sketch in whole.items or ()),
-        as_many_as_asked=len(whole.items or ()) == asked,
-    )
-    return row
+    good = valid_sketches(whole.items)
+    found = tally(whole.items, good)
+    valid, invalid, directions = found if whole is published else tally(None, [])
+    return {
+        "repair": published.repair,
+        "parse_error": published.error,
+        "n_valid": valid,
+        "n_invalid": invalid,
+        "directions": directions,
+        "repair_recovered": whole.repair,
+        "n_valid_recovered": found[0],
+        "n_invalid_recovered": found[1],
+        "directions_recovered": found[2],
+        "n_compliant": sum([is_compliant(sketch, schema) for sketch in good]),
+        "as_many_as_asked": len(whole.items or ()) == asked,
+    }
 
 
-def tally(items: list[Any] | None) -> tuple[int, int, str]:
+def valid_sketches(items: list[Any] | None) -> list[dict[str, Any]]:
+    """Return the items that are valid sketches, in order."""
+    return [item for item in items or () if is_valid(item)]
+
+
+def tally(items: list[Any] | None, valid: list[dict[str, Any]]) -> tuple[int, int, str]:
     """Return how many items are valid sketches, how many are not, and the valid ones' directions."""
-    valid = [sketch["direction"] for sketch in items or () if is_valid(sketch)]
-    return len(valid), len(items or ()) - len(valid), "".join(valid)
+    directions = "".join([sketch["direction"] for sketch in valid])
+    return len(valid), len(items or ()) - len(valid), directions
 
 
 def read_lap(uniform: str, text: str | None, recorded: str | None) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from anachron.blocks import ordinal
@@ -18,7 +17,7 @@ from anachron.stats.bootstrap import exceedance, last_exceeding_interval
 from anachron.stats.gaps import Floats, pooled_share
 from anachron.stats.gates import agreement_table, cohens_kappa, fisher_p
 from anachron.stats.hac import newey_west
-from anachron.suites.hindsightbench.cells import Cells, Grid, Places, Scoring
+from anachron.suites.hindsightbench.cells import Cells, Grid, Part, Places, Scoring, counted
 from anachron.suites.hindsightbench.protocol import Protocol
 
 RESAMPLED = "reps resampled within months, exact"
@@ -38,20 +37,21 @@ class Recall:
         return pooled_share(self.up + self.down, self.answers)
 
 
-def count_recall(answers: pd.DataFrame, grid: Grid, scoring: Scoring) -> Recall:
-    """Count recall answers; `bm1` counts every line, `anachron` each (date, rep) once and no failed call."""
-    part = answers[(answers["arm"] == "LAP") & (answers["outcome"] != "error")]
-    if scoring == "anachron":
-        part = part[part["duplicate"] == 0]
-    words = part["recall" if scoring == "bm1" else "recall_uniform"].to_numpy(dtype=object)
-    place = {date: index for index, date in enumerate(grid.dates)}
-    where = np.array([place.get(item, -1) for item in part["item"].tolist()], dtype=np.intp)
-    inside = where >= 0
-
-    def count(these: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return np.bincount(where[inside & these], minlength=len(grid.dates)).astype(np.int64)
-
-    return Recall(count(words == "up"), count(words == "down"), count(np.ones(len(words), dtype=bool)))
+def count_recall(parts: dict[str, Part], grid: Grid, scoring: Scoring) -> Recall:
+    """Count recall answers; `bm1` counts every line, `anachron` each (date, rep) once."""
+    size = len(grid.dates)
+    if "LAP" not in parts:
+        return Recall(*(np.zeros(size, dtype=np.int64) for _ in range(3)))
+    part = counted(parts["LAP"], scoring)
+    inside = part["place"] >= 0
+    where = part["place"][inside]
+    words = part["recall" if scoring == "bm1" else "recall_uniform"][inside]
+    return Recall(
+        *(
+            np.bincount(where[these], minlength=size).astype(np.int64)
+            for these in (words == "up", words == "down", slice(None))
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -212,14 +212,14 @@ def dissociation(
 
 
 def recovery(
-    answers: pd.DataFrame, grid: Grid, protocol: Protocol, scoring: Scoring, cutoff: str | None
+    parts: dict[str, Part], grid: Grid, protocol: Protocol, scoring: Scoring, cutoff: str | None
 ) -> list[Estimate]:
     """Return the REC estimates of each window; n counts accepted answers, gate r needs enough of them."""
-    part = answers[(answers["arm"] == "REC") & (answers["outcome"] != "error")]
-    part = part[part["duplicate"] == 0] if scoring == "anachron" else part
-    items = [item[:7] for item in part["item"].tolist()]
-    months = [value if isinstance(value, str) else None for value in part["estimated_month"].tolist()]
-    years = [value if isinstance(value, str) else None for value in part["estimated_year"].tolist()]
+    answered: list[tuple[str, str | None, str | None]] = []
+    if "REC" in parts:
+        part = counted(parts["REC"], scoring)
+        columns = (part[name].tolist() for name in ("item", "estimated_month", "estimated_year"))
+        answered = [(item[:7], month, year) for item, month, year in zip(*columns, strict=True)]
     windows = {"pre": {grid.dates[place][:7] for place in grid.pre}}
     windows["post"] = {grid.dates[place][:7] for place in grid.placebo}
     relative = cutoff is not None and cutoff >= protocol.dates.placebo_start
@@ -227,7 +227,7 @@ def recovery(
         windows["post_relative"] = {date[:7] for date in grid.dates if date[:7] > str(cutoff)}
     found: list[Estimate] = []
     for name, window in windows.items():
-        rows = [row for row in zip(items, months, years, strict=True) if row[0] in window]
+        rows = [row for row in answered if row[0] in window]
         found += _recovery_window(f"REC.{name}", rows, protocol, scoring)
     return found
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,15 +131,12 @@ def unwrap(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _drop_fences(body: str, repairs: list[str]) -> str:
-    if "```" not in body:
-        return body
-    bare = body
-    if bare.startswith("```"):
-        bare = LEADING_FENCE.sub("", bare, count=1)
+    bare = LEADING_FENCE.sub("", body, count=1) if body.startswith("```") else body
     if bare.endswith("```"):
         bare = bare[:-3]
-    if bare is not body and bare != body:
-        repairs.append("fence")
+    if len(bare) == len(body):
+        return body
+    repairs.append("fence")
     return bare.strip()
 
 
@@ -204,29 +200,32 @@ def is_valid(sketch: Any) -> bool:
     )
 
 
-TEXT_FIELDS = (
-    "hypothesis_id",
-    "mechanism_narrative",
-    "candidate_trigger",
-    "regime_hint",
-    "failure_condition",
-)
+@dataclass(frozen=True)
+class Schema:
+    """What a task allows in a sketch's closed fields."""
+
+    domains: frozenset[str]
+    horizons: frozenset[int]
+    catalog: frozenset[str]
 
 
-def is_compliant(
-    sketch: Any, domains: Sequence[str], horizons: Sequence[int], catalog: Sequence[str]
-) -> bool:
-    """Whether a sketch fulfils the whole schema of the task; reported, never a condition of anything."""
-    if not is_valid(sketch):
+def is_compliant(sketch: dict[str, Any], schema: Schema) -> bool:
+    """Whether a valid sketch fulfils the whole schema of the task; reported, never a condition of anything."""
+    get = sketch.get
+    proxies = sketch["candidate_proxies"]
+    try:
+        known = schema.catalog.issuperset(proxies) and get("dominant_domain") in schema.domains
+    except TypeError:  # a list or an object where a name belongs
         return False
-    proxies, horizon = sketch["candidate_proxies"], sketch.get("candidate_horizon_hint")
+    horizon = get("candidate_horizon_hint")
     return (
-        all(isinstance(sketch.get(field), str) for field in TEXT_FIELDS)
-        and sketch.get("dominant_domain") in domains
+        known
         and 1 <= len(proxies) <= 4
-        and all(proxy in catalog for proxy in proxies)
         and type(horizon) is int
-        and horizon in horizons
-        and isinstance(sketch.get("candidate_interactions"), list | bool)
-        and isinstance(sketch.get("evidence_refs"), list)
+        and horizon in schema.horizons
+        and isinstance(get("hypothesis_id"), str)
+        and isinstance(get("candidate_trigger"), str)
+        and isinstance(get("failure_condition"), str)
+        and isinstance(get("candidate_interactions"), list | bool)
+        and isinstance(get("evidence_refs"), list)
     )
