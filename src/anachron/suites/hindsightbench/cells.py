@@ -142,11 +142,13 @@ def count_cells(parts: dict[str, Part], grid: Grid, protocol: Protocol, scoring:
         cell = where * width + rep
         bearish = np.array([text.count("-") if text else 0 for text in texts], dtype=float)
         valid = np.array([len(text) if text else 0 for text in texts], dtype=float)
-        layers = [
-            np.bincount(cell, weights, minlength=shape[0] * width).reshape(shape)
-            for weights in (bearish, valid, np.ones(len(cell)))
-        ]
-        found[arm] = Arm(*layers, shown=_shown(where, part["shown_date"][inside], grid, protocol, arm))
+        shown = _shown(where, part["shown_date"][inside], grid, protocol, arm)
+        found[arm] = Arm(
+            np.bincount(cell, bearish, minlength=shape[0] * width).reshape(shape).astype(float),
+            np.bincount(cell, valid, minlength=shape[0] * width).reshape(shape).astype(float),
+            np.bincount(cell, minlength=shape[0] * width).reshape(shape).astype(float),
+            shown,
+        )
     reps = {arm: int(part["rep"].max()) for arm, part in parts.items()}
     return Cells(scoring, grid, found, reps)
 

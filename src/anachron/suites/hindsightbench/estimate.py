@@ -20,9 +20,12 @@ from anachron.suites.hindsightbench.cells import (
     SCORINGS,
     Cells,
     Grid,
+    Part,
     Scoring,
     count_cells,
+    counted,
     grid_of,
+    split,
     valid_share,
 )
 from anachron.suites.hindsightbench.metrics import (
