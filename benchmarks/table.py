@@ -14,11 +14,11 @@ import argparse
 import json
 import resource
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 STARTED = time.process_time()
+
+import pyarrow  # noqa: E402
 
 from anachron.suites import load_protocol  # noqa: E402
 from anachron.suites.hindsightbench import artifact, estimate, parse  # noqa: E402
@@ -29,61 +29,75 @@ PROTOCOL = Path(__file__).resolve().parents[1] / "config" / "protocols" / "bm1.y
 TARGET_CPU, TARGET_MB, TARGET_ANSWERS = 4.0, 250.0, 30_759
 PHASES = ("read", "parse", "estimate", "baseline")
 
-T = TypeVar("T")
-
 
 def main() -> None:
     """Print a line per model and the whole against the targets."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
-    options = parser.parse_args()
+    folder = parser.parse_args().folder
     protocol = load_protocol("hindsightbench", PROTOCOL)
-    spent = dict.fromkeys(PHASES, 0.0)
-
-    def timed(phase: str, work: Callable[[], T]) -> T:
-        started = time.process_time()
-        result = work()
-        spent[phase] += time.process_time() - started
-        return result
-
-    panel = timed("read", lambda: artifact.panel(options.folder, protocol))
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # as a replay does
+    clock = Clock()
+    panel = artifact.panel(folder, protocol)
     if panel is None:
-        raise SystemExit(f"{options.folder}: holds no panel, so there is nothing to hold recall against")
-    answers_read = 0
-    started_mb = peak_mb()
+        raise SystemExit(f"{folder}: holds no panel, so there is nothing to hold recall against")
+    answers_read, started_mb = 0, peak_mb()
     print(f"{'model':<22}{'answers':>8}" + "".join(f"{phase:>10}" for phase in PHASES) + f"{'peak MB':>9}")
-    models = artifact.each(options.folder, protocol)
-    while (model := timed("read", lambda: next(models, None))) is not None:
-        before = {**spent, "read": spent["read"]}
-        transcripts, name = model.transcripts, model.name
-        tier = artifact.tier(transcripts, protocol)
-        answers = timed("parse", lambda: parse.parse(transcripts, protocol))
-        timed("estimate", lambda: estimate.estimate(answers, panel, protocol, tier=tier))
-        texts = transcripts.loc[transcripts["arm"].isin(ARMS), "text"].tolist()
-        timed("baseline", lambda: loads(texts))
+    models = artifact.each(folder, protocol)
+    clock.lap("")
+    while (model := next(models, None)) is not None:
+        clock.lap("read")
+        name, tier = model.name, artifact.tier(model.transcripts, protocol)
+        answers = parse.parse(model.transcripts, protocol)
+        clock.lap("parse")
+        estimate.estimate(answers, panel, protocol, tier=tier)
+        clock.lap("estimate")
+        texts = model.transcripts.loc[model.transcripts["arm"].isin(ARMS), "text"].tolist()
+        clock.lap("")
+        loads(texts)
+        clock.lap("baseline")
         answers_read += len(texts)
-        parts = "".join(f"{spent[phase] - before[phase]:10.2f}" for phase in PHASES[1:])
-        print(f"{name:<22}{len(texts):>8}{'':>10}{parts}{peak_mb():9.0f}")
-        del model, transcripts, answers, texts
+        print(f"{name:<22}{len(texts):>8}{clock.line(last=True)}{peak_mb():9.0f}")
+        del model, answers, texts
+        clock.lap("")
+    spent, allowed = clock.total, TARGET_CPU * answers_read / TARGET_ANSWERS
     ours = spent["parse"] + spent["estimate"]
-    allowed = TARGET_CPU * answers_read / TARGET_ANSWERS
-    print(f"{'all':<22}{answers_read:>8}" + "".join(f"{spent[phase]:10.2f}" for phase in PHASES))
+    print(f"{'all':<22}{answers_read:>8}{clock.line()}")
     print(
         f"parse and estimate: {ours:.2f} CPU-s, {ours / spent['baseline']:.1f} times the baseline; "
         f"target {allowed:.2f} for {answers_read} answers"
     )
-    print(
-        f"peak memory: {peak_mb():.0f} MB, {started_mb:.0f} of it before the first model; target {TARGET_MB:.0f}"
-    )
+    print(f"peak memory: {peak_mb():.0f} MB, {started_mb:.0f} before the first model; target {TARGET_MB:.0f}")
     print(f"starting Python and importing: {IMPORTED:.2f} CPU-s")
 
 
+class Clock:
+    """CPU seconds by phase: those of the model at hand, and in all."""
+
+    def __init__(self) -> None:
+        self.total = dict.fromkeys((*PHASES, ""), 0.0)
+        self.last = dict(self.total)
+        self._at = time.process_time()
+
+    def lap(self, phase: str) -> None:
+        """Count what has passed since the last call as `phase`; the empty name is not printed."""
+        now = time.process_time()
+        self.last[phase] = now - self._at
+        self.total[phase] += now - self._at
+        self._at = now
+
+    def line(self, last: bool = False) -> str:
+        """Return the phases as text."""
+        return "".join(f"{(self.last if last else self.total)[phase]:10.2f}" for phase in PHASES)
+
+
 def loads(texts: list[str | None]) -> int:
-    """Read every answer as JSON and nothing else; return how many could be."""
+    """Read every answer as JSON, from its first bracket to its last, and nothing else; return how many could be."""
     read = 0
     for text in texts:
         try:
-            json.loads(text or "")
+            body = text or ""
+            json.loads(body[body.find("[") : body.rfind("]") + 1])
             read += 1
         except ValueError:
             continue

@@ -213,8 +213,6 @@ def test_years_and_events_are_whole_words(protocol: Protocol):
         "names_true_year": False,
         "names_event": True,
     }
-    assert audit.flags("a tarpaulin", "2013-05-15", None) == {
-        "names_shown_year": None,
-        "names_true_year": False,
-        "names_event": False,
-    }
+    shown = audit.flags("a tarpaulin", "2013-05-15", "2008-11-15")
+    assert shown == {"names_shown_year": False, "names_true_year": False, "names_event": False}
+    assert audit.flags("by 2013, lehman", "2013-05-15", None) == {"names_true_year": True}

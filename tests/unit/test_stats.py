@@ -17,7 +17,7 @@ from anachron.stats.bootstrap import (
 from anachron.stats.gaps import contrast, gap, pooled_share
 from anachron.stats.gates import agreement_table, cohens_kappa, fisher_p
 from anachron.stats.hac import newey_west
-from anachron.stats.intervals import influence, linearise, linearised_t
+from anachron.stats.intervals import influence, linearise, linearised_t, student_quantile
 
 
 def test_the_stream_is_one_call_per_set_and_draw():
@@ -147,3 +147,10 @@ def test_interval_of_the_last_exceeding_month():
     assert last_exceeding_interval(np.array([1.0, 1.0, 0.0]), 0.95) == (1, 1)
     assert last_exceeding_interval(np.array([1.0, 0.5, 0.01]), 0.95) == (0, 1)
     assert last_exceeding_interval(np.array([0.1, 0.1, 0.0]), 0.95) is None
+
+
+@given(st.floats(0.5, 0.9995), st.floats(1, 500))
+def test_students_quantile_against_scipy(probability, freedom):
+    special = pytest.importorskip("scipy.special")
+    theirs = float(special.stdtrit(freedom, probability))
+    assert student_quantile(probability, freedom) == pytest.approx(theirs, rel=1e-9, abs=1e-9)

@@ -32,12 +32,12 @@ def transcript_audit(parts: dict[str, Part], protocol: Protocol) -> dict[str, An
         entry: dict[str, Any] = {
             "n": len(part["item"]),
             "names_true_year": _share(part["names_true_year"]),
-            "names_event": _share(part["names_event"]),
         }
         if shift is not None:
             fakes = protocol.fake_dates(shift)
             pairs = zip(part["item"].tolist(), part["shown_date"].tolist(), strict=True)
             dated = np.array([(shown or fakes.get(item)) in crisis for item, shown in pairs])
+            entry["names_event"] = _share(part["names_event"])
             entry["names_shown_year"] = _share(part["names_shown_year"])
             entry["names_event_when_shown_crisis"] = _share(part["names_event"][dated])
             entry["n_shown_crisis"] = int(dated.sum())

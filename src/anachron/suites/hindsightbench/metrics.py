@@ -191,17 +191,21 @@ def percentile(
     if len(crisis) == 0 or len(calm) == 0:
         return None
     # E1 and E2 take the first draws of the stream and E3 the next: one matrix serves all, for every model.
-    whole = date_weights((len(crisis), len(calm)), 2 * rule.draws, rule.seed)
-    weights = whole[stream * rule.draws : (stream + 1) * rule.draws]
+    sizes, stop = (len(crisis), len(calm)), (stream + 1) * rule.draws
+    every = sizes == (len(protocol.sets.crisis), 12 * len(protocol.sets.calm_years))
+    weights = date_weights(sizes, 2 * rule.draws if every else stop, rule.seed)[stop - rule.draws : stop]
     order = np.concatenate([crisis, calm])
-    draws = bootstrap_gap(weights, left.bearish[order], left.valid[order], len(crisis)) - bootstrap_gap(
-        weights, right.bearish[order], right.valid[order], len(crisis)
+    bearish, valid = (
+        np.stack([one[order] for one in pair], axis=1)
+        for pair in ((left.bearish, right.bearish), (left.valid, right.valid))
     )
+    gaps = bootstrap_gap(weights, bearish, valid, len(crisis))
+    draws = gaps[:, 0] - gaps[:, 1]
     found = percentile_interval(draws, rule.level, rule.min_valid_share)
     if found is None:
         return None
-    low, high, valid = found
-    return Interval(low, high, PERCENTILE, rule.level, rule.draws, valid, rule.seed)
+    low, high, defined = found
+    return Interval(low, high, PERCENTILE, rule.level, rule.draws, defined, rule.seed)
 
 
 def placebo(

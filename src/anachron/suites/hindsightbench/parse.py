@@ -189,12 +189,14 @@ class YearsAndEvents:
         self._words = [(word, re.compile(rf"\b{re.escape(word)}\b")) for word in words]
         self._years: dict[str, re.Pattern[str]] = {}
 
-    def flags(self, text: str | None, item: str, shown: str | None) -> dict[str, bool | None]:
-        """Return the flags of one answer; the shown year is missing where the prompt showed no date."""
+    def flags(self, text: str | None, item: str, shown: str | None) -> dict[str, bool]:
+        """Return the flags of one answer; where the prompt showed no date, the true year is all to look for."""
         body = text or ""
+        if not shown:
+            return {"names_true_year": self._names(body, item[:4])}
         folded = body.casefold()
         return {
-            "names_shown_year": self._names(body, shown[:4]) if shown else None,
+            "names_shown_year": self._names(body, shown[:4]),
             "names_true_year": self._names(body, item[:4]),
             "names_event": any(word in folded and bool(rule.search(folded)) for word, rule in self._words),
         }
