@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from published_cells import COLUMNS, PRINTED
 
 from anachron import frames
 from anachron.suites.hindsightbench import parse
@@ -144,22 +145,6 @@ def test_coverage(records: Any, model: str) -> None:
     for ours, theirs in (("D", "D"), ("M", "M"), ("R", "R"), ("W.true", "Wt"), ("W.fake", "Wf")):
         assert [found[ours]["crisis"], found[ours]["calm"]] == exact[theirs]
     assert [found["D"]["placebo"], found["M"]["placebo"]] == [exact["Dpost"], exact["Mpost"]]
-
-
-PRINTED = {
-    "kimi-k2.6": "+.332 [.25, .41] | +.385 [.26, .51] | −.062m | —r | .330/.008 (98%) | 2025-02 | "
-    "+.254 (2.99) | 100%",
-    "gpt-5.4-mini": "+.144 [.07, .22] | +.187 [.08, .29] | +.014m | 49%/18% | 1.000/.414 (74%) | 2025-09 | "
-    "—v | 100%p",
-    "claude-haiku-4-5": "+.383 [.30, .47] | +.495 [.34, .64] | −.007 | 20%/0% | .838/.000 (69%) | 2024-10 | "
-    "+.162 (1.35) | 100%",
-    "gemini-2.5-flash": "+.256 [.14, .37] | +.311 [.20, .43] | −.025 | 80%/6% | .337/.000 (94%) | 2024-06 | "
-    "−.266 (−2.03) | 100%",
-    "llama-3.1-70b-awq": "−.047 [−.12, .03] | +.008 [−.10, .11] | +.004 | 18%/0% | .854/.000 (68%) | "
-    "2023-12 | +.007 (.13) | 100%",
-    "llama3.2:3b": "—k | —k | —k | 5%/0% | .921/.544 (48%)g | —g | —g | 52%",
-}
-COLUMNS = ("E2", "E3", "P1", "REC pre/post", "LAP pre/post (hit)", "Cutoff", "δ (t)", "VALID")
 
 
 @pytest.mark.parametrize("model", MODELS)

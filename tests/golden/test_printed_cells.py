@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from published_cells import COLUMNS, PRINTED
 
 from anachron.estimates import Estimate, Gate, Interval, records
 from anachron.files import read_json, rounded
@@ -16,21 +17,6 @@ pytestmark = pytest.mark.golden
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 ROWS = Path(os.environ.get("ANACHRON_TEST_DATA", SHARED)) / "hindsightbench" / "rows"
-
-COLUMNS = ("E2", "E3", "P1", "REC pre/post", "LAP pre/post (hit)", "Cutoff", "δ (t)", "VALID")
-PRINTED = {
-    "kimi-k2.6": "+.332 [.25, .41] | +.385 [.26, .51] | −.062m | —r | .330/.008 (98%) | 2025-02 | "
-    "+.254 (2.99) | 100%",
-    "gpt-5.4-mini": "+.144 [.07, .22] | +.187 [.08, .29] | +.014m | 49%/18% | 1.000/.414 (74%) | 2025-09 | "
-    "—v | 100%p",
-    "claude-haiku-4-5": "+.383 [.30, .47] | +.495 [.34, .64] | −.007 | 20%/0% | .838/.000 (69%) | 2024-10 | "
-    "+.162 (1.35) | 100%",
-    "gemini-2.5-flash": "+.256 [.14, .37] | +.311 [.20, .43] | −.025 | 80%/6% | .337/.000 (94%) | 2024-06 | "
-    "−.266 (−2.03) | 100%",
-    "llama-3.1-70b-awq": "−.047 [−.12, .03] | +.008 [−.10, .11] | +.004 | 18%/0% | .854/.000 (68%) | "
-    "2023-12 | +.007 (.13) | 100%",
-    "llama3.2:3b": "—k | —k | —k | 5%/0% | .921/.544 (48%)g | —g | —g | 52%",
-}
 
 
 def estimates(
