@@ -16,7 +16,7 @@ from anachron import fingerprint
 from anachron.schemas import schemas
 
 ROOT = Path(__file__).resolve().parents[2]
-CONDA_NAMES = {"matplotlib-base": "matplotlib"}
+CONDA_NAMES = {"matplotlib-base": "matplotlib", "python-duckdb": "duckdb"}
 
 
 def pins(name: str) -> dict[str, set[str]]:
