@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import fcntl
 import hashlib
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock
 
 from anachron.errors import SourceError
 from anachron.files import atomic_path, slug, write_text
@@ -127,7 +127,7 @@ def keep(
         folder=home,
         changed=True,
     )
-    with FileLock(home / ".manifest.lock"):
+    with _alone(home):
         rows = _read(home)
         same = [place for place, row in enumerate(rows) if row.name == name]
         if not found.path.is_file() or found.path.stat().st_size != len(content):
@@ -190,6 +190,14 @@ def conditional_headers(kept: RawFile | None) -> dict[str, str]:
         return {}
     wanted = {"If-None-Match": kept.etag, "If-Modified-Since": kept.last_modified}
     return {key: value for key, value in wanted.items() if value}
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Wait until no other process changes the manifest; the kernel drops the lock however a process ends."""
+    with (home / ".lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 def _file_name(name: str, sha256: str) -> str:
