@@ -8,8 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from anachron.config import MacroSource
+from anachron import frames
+from anachron.config import Sources
 from anachron.items.panel import build
+from anachron.sources.contracts import OPEN_END, Alfred
 from anachron.suites import load_protocol
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +27,9 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def ours() -> pd.DataFrame:
     protocol = load_protocol("hindsightbench", ROOT / "config" / "protocols" / "bm1.yaml")
-    return build(protocol, MacroSource(path=str(ROOT / "resources" / "snapshot")), protocol.decision_dates)
+    return build(
+        protocol, Sources(alfred=None, snapshot=str(ROOT / "resources" / "snapshot")), protocol.decision_dates
+    )
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +73,41 @@ def test_reference_periods_agree_as_far_as_fixed_lags_can(
     clear = ["FEDFUNDS", "GDPC1", "HOUST", "PAYEMS", "UNRATE"]
     assert (agree[clear] > 0.96).all()
     assert (agree.drop(clear) > 0.6).all()
+
+
+VINTAGES = DATA / "sources" / "alfred_vintages" / "UNRATE.parquet"
+
+
+@pytest.mark.skipif(not VINTAGES.is_file(), reason=f"the vintages of UNRATE are not at {VINTAGES}")
+def test_a_panel_from_vintages_is_the_published_one(published: pd.DataFrame, tmp_path: Path) -> None:
+    protocol = load_protocol("hindsightbench", ROOT / "config" / "protocols" / "bm1.yaml")
+    unrate = protocol.model_copy(
+        update={"series": [entry for entry in protocol.series if entry.id == "UNRATE"]}
+    )
+    record = pd.read_parquet(VINTAGES).sort_values(["date", "realtime_start"])
+    following = record.groupby("date")["realtime_start"].shift(-1) - pd.Timedelta(days=1)
+    table = pd.DataFrame(
+        {
+            "series_id": "UNRATE",
+            "reference_period": record["date"].dt.strftime("%Y-%m-%d"),
+            "published": record["realtime_start"].dt.strftime("%Y-%m-%d"),
+            "value": record["value"],
+            "unit": "percent",
+            "vintage_end": following.dt.strftime("%Y-%m-%d").fillna(OPEN_END),
+            "first_release": False,
+        }
+    )
+    frames.write(table, tmp_path / "alfred.parquet", Alfred)
+    sources = Sources(snapshot=str(ROOT / "resources" / "snapshot"), alfred=str(tmp_path / "alfred.parquet"))
+    ours = build(unrate, sources, protocol.decision_dates)
+    theirs = pd.DataFrame(
+        [
+            (date, one["obs_date"], float(one["vintage_value"]), float(one["revised_value"]))
+            for date, entries in zip(published["decision_date"], published["snapshot"], strict=True)
+            for one in entries
+            if one["series"] == "UNRATE"
+        ],
+        columns=["decision_date", "reference_period", "value", "latest_value"],
+    )
+    assert len(ours) == 258 and set(ours["vintage_kind"]) == {"real time"}
+    pd.testing.assert_frame_equal(ours[list(theirs.columns)], theirs, check_dtype=False)

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anachron.config import MacroSource
+from anachron.config import Sources
 from anachron.items.panel import build
 from anachron.sources import snapshot
 from anachron.sources.sessions import is_session, window
 
 SNAPSHOT = Path(__file__).resolve().parents[2] / "resources" / "snapshot"
-MACRO = MacroSource(path=str(SNAPSHOT))
+MACRO = Sources(alfred=None, snapshot=str(SNAPSHOT))
 SERIES = ["CPIAUCSL", "FEDFUNDS", "GDPC1", "HOUST", "INDPRO", "PAYEMS", "RSAFS", "UNRATE"]
 DATES = st.dates(dt.date(1992, 1, 1), dt.date(2026, 6, 28)).map(dt.date.isoformat)
 
@@ -74,7 +74,7 @@ def test_no_look_ahead_whatever_the_future_brings(folder: Path, date: str, sourc
     realised.loc[open_still, "realised"] *= -1
     assert open_still.any()
     snapshot.write(folder, macro, realised, [])
-    after = build(rule, MacroSource(path=str(folder)), [date])[shown]
+    after = build(rule, Sources(alfred=None, snapshot=str(folder)), [date])[shown]
     pd.testing.assert_frame_equal(before, after)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from anachron.config import MacroSource
+from anachron.config import Sources
 from anachron.errors import ConfigError, SourceError
 from anachron.items.panel import build, publication
 from anachron.sources import snapshot
@@ -30,7 +30,7 @@ def protocol(series: list[str], source: str = "equity_index", target: str | None
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> MacroSource:
+def small(tmp_path: Path) -> Sources:
     """GS10 rises, falls, stands still; UNRATE skips a month; labels of the index up, down, up."""
     values = [
         *(
@@ -46,10 +46,10 @@ def small(tmp_path: Path) -> MacroSource:
         pd.DataFrame(labels, columns=list(snapshot.REALISED_COLUMNS)),
         [],
     )
-    return MacroSource(path=str(tmp_path / "small"))
+    return Sources(alfred=None, snapshot=str(tmp_path / "small"))
 
 
-def test_newest_published_period_and_its_value(small: MacroSource) -> None:
+def test_newest_published_period_and_its_value(small: Sources) -> None:
     # UNRATE comes 36 days after the period's first day: January's on Thursday 2020-02-06.
     found = build(protocol(["UNRATE"]), small, ["2020-02-06", "2020-03-15", "2020-04-15"])
     assert found["reference_period"].tolist() == ["2020-01-01", "2020-02-01", "2020-02-01"]
@@ -67,12 +67,12 @@ def test_a_weekend_gives_way_to_friday_unless_that_is_inside_the_period() -> Non
     assert publication("2020-01-01", 31, 1, "FEDFUNDS") == "2020-02-03"  # Saturday; its Friday is in January
     assert publication("2020-10-01", 120, 3, "GDPC1") == "2021-01-29"
     with pytest.raises(
-        ConfigError, match=r"macro\.publication_lag_days\.GDPC1` is 45.*before the period is over"
+        ConfigError, match=r"sources\.publication_lag_days\.GDPC1` is 45.*before the period is over"
     ):
         publication("2020-01-01", 45, 3, "GDPC1")
 
 
-def test_realised_and_base_rate_of_the_index(small: MacroSource) -> None:
+def test_realised_and_base_rate_of_the_index(small: Sources) -> None:
     found = build(protocol(["UNRATE"]), small, ["2020-02-12", "2020-02-13", "2020-02-14", "2020-03-15"])
     # The window of 15 January closes on Thursday 13 February (twenty sessions on, one holiday between).
     assert found["base_rate_n"].tolist() == [0, 0, 1, 1]
@@ -83,12 +83,12 @@ def test_realised_and_base_rate_of_the_index(small: MacroSource) -> None:
     assert later["base_rate_n"].tolist() == [3] and later["base_rate_up"].tolist() == [2 / 3]
 
 
-def test_first_session_and_end_of_the_recall_window(small: MacroSource) -> None:
+def test_first_session_and_end_of_the_recall_window(small: Sources) -> None:
     found = build(protocol(["UNRATE"]), small, ["2020-02-15"])
     assert found[["first_session", "lap_end"]].values.tolist() == [["2020-02-18", "2020-03-17"]]
 
 
-def test_realised_of_a_monthly_series(small: MacroSource) -> None:
+def test_realised_of_a_monthly_series(small: Sources) -> None:
     rule = protocol(["GS10"], "series", "GS10")
     found = build(rule, small, ["2020-02-15", "2020-03-15", "2020-04-15"])
     assert found["realised"].tolist() == [-1, 1, pd.NA]  # no change counts as up; May is not known
@@ -100,7 +100,7 @@ def test_realised_of_a_monthly_series(small: MacroSource) -> None:
     assert build(rule, small, ["2020-03-05"])["base_rate_n"].tolist() == [1]
 
 
-def test_what_the_snapshot_lacks_is_an_error_with_names(small: MacroSource) -> None:
+def test_what_the_snapshot_lacks_is_an_error_with_names(small: Sources) -> None:
     with pytest.raises(SourceError, match=r"does not carry the series 'NAPM'; it carries GS10, UNRATE"):
         build(protocol(["NAPM"]), small, ["2020-02-15"])
     with pytest.raises(
@@ -111,17 +111,19 @@ def test_what_the_snapshot_lacks_is_an_error_with_names(small: MacroSource) -> N
         build(protocol(["UNRATE"]), small, ["2020-01-15"])
     with pytest.raises(SourceError, match=r"over \[20\] sessions, the protocol's target asks for 5"):
         build(protocol(["UNRATE"], sessions=5), small, ["2020-02-15"])
-    with pytest.raises(SourceError, match=r"no such folder; set `macro\.path`"):
-        build(protocol(["UNRATE"]), MacroSource(path="nowhere"), ["2020-02-15"])
+    with pytest.raises(SourceError, match=r"no such folder; set `sources\.snapshot`"):
+        build(protocol(["UNRATE"]), Sources(alfred=None, snapshot="nowhere"), ["2020-02-15"])
 
 
 def test_a_series_without_a_lag_names_the_key(tmp_path: Path) -> None:
     frame = pd.DataFrame([("NEW", "2020-01-01", 1.0, "index")], columns=list(snapshot.MACRO_COLUMNS))
     snapshot.write(tmp_path, frame, snapshot.read_realised(SNAPSHOT), [])
-    with pytest.raises(ConfigError, match=r"macro\.publication_lag_days\.NEW"):
-        build(protocol(["NEW"]), MacroSource(path=str(tmp_path)), ["2020-02-15"])
+    with pytest.raises(ConfigError, match=r"sources\.publication_lag_days\.NEW"):
+        build(protocol(["NEW"]), Sources(alfred=None, snapshot=str(tmp_path)), ["2020-02-15"])
     lags = {"NEW": 40}  # the other series keep their defaults
     found = build(
-        protocol(["NEW"]), MacroSource(path=str(tmp_path), publication_lag_days=lags), ["2020-02-15"]
+        protocol(["NEW"]),
+        Sources(alfred=None, snapshot=str(tmp_path), publication_lag_days=lags),
+        ["2020-02-15"],
     )
     assert found["published"].tolist() == ["2020-02-10"]

