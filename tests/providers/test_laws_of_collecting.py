@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
@@ -19,12 +20,14 @@ from anachron.errors import CollectError
 from anachron.llm import providers, store
 from anachron.llm.collect import collect
 from anachron.llm.lock import exclusive
-from anachron.llm.providers import Provider
 
 
 def counts(folder, name="planted one"):
     with store.open_store(folder, model(name).slug, durable=False) as opened:
-        return store.stats(opened)
+        return {
+            table: opened.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("requests", "attempts", "responses")
+        }
 
 
 def test_after_kills_only_what_is_missing_is_asked(tmp_path):
@@ -233,13 +236,17 @@ def test_nothing_is_sent_when_the_disk_has_no_room_for_answers(tmp_path, monkeyp
 def test_a_provider_that_costs_needs_a_budget_and_none_for_what_is_stored(tmp_path, monkeypatch):
     from anachron.llm.providers import planted
 
-    costly = Provider("planted", False, "api", planted.body, planted.ask, planted.read)
+    costly = dataclasses.replace(planted.PROVIDER, free=False, provenance="api")
     monkeypatch.setattr(providers, "get", lambda kind: costly)
     respondent = Respondent(tmp_path / "log")
     with pytest.raises(CollectError, match=r"20 requests.*`budget_usd` is 0"):
         collect(model(), SUITE, requests(), tmp_path, respondent, progress=False)
     assert respondent.calls == []
-    collect(model(), SUITE, requests(), tmp_path, respondent, budget_usd=1.0, progress=False)
+    with pytest.raises(CollectError, match=r"20 requests.*unknown.*`unknown_prices: allow`"):
+        collect(model(), SUITE, requests(), tmp_path, respondent, budget_usd=1.0, progress=False)
+    assert respondent.calls == []
+    allowed = {"budget_usd": 1.0, "unknown_prices": "allow", "progress": False}
+    collect(model(), SUITE, requests(), tmp_path, respondent, **allowed)
     frame = collect(model(), SUITE, requests(), tmp_path, respondent, progress=False)
     assert len(frame) == len(respondent.calls) == 20
 

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from collecting import SUITE, model, requests, sealed
 
-from anachron import config, frames
+from anachron import config, frames, registry
 from anachron.errors import CollectError, ContractError
-from anachron.llm import providers, store
+from anachron.llm import answers, providers, store
 from anachron.llm.collect import collect
 from anachron.llm.providers import Reply, replay
 
@@ -23,14 +23,14 @@ def one(tmp_path, said, **fields):
 def raw_of(tmp_path):
     with store.open_store(tmp_path, model().slug, durable=False) as opened:
         (key,) = [row[0] for row in opened.connection.execute("SELECT key FROM responses")]
-        return store.lookup(opened, [key])[key]
+        return answers.lookup(opened, [key])[key]
 
 
 def test_the_registry_of_providers_agrees_with_the_configuration():
-    assert {*providers.MODULES, *providers.RECORDED} == set(config.PROVIDER_KINDS)
+    assert {*providers.MODULES, *providers.RECORDED} == set(registry.PROVIDER_KINDS)
     for kind in providers.MODULES:
         assert providers.get(kind).kind == kind
-        assert providers.get(kind).free == (kind in config.FREE_PROVIDERS)
+        assert providers.get(kind).free == (kind in registry.FREE_PROVIDERS)
 
 
 @pytest.mark.parametrize(

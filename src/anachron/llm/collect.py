@@ -2,42 +2,50 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from anachron import frames
 from anachron.config import ModelEntry
 from anachron.errors import CollectError
-from anachron.files import canonical_json, sha256_text
-from anachron.llm import providers, store
-from anachron.llm.keys import body_text, key
-from anachron.llm.progress import showing
+from anachron.files import sha256_text
+from anachron.llm import answers, providers, records, store
+from anachron.llm.plan import Ask, Plan, Respondent, each, nothing_more, plan
+from anachron.llm.progress import Tally, showing
 from anachron.llm.providers import Provider, Reply, well_formed
 
-REQUEST = ("suite", "arm", "item", "rep", "system", "prompt", "shown_date", "temperature", "max_tokens")
+if TYPE_CHECKING:
+    from anachron.llm.budget import Price
+    from anachron.llm.patience import Patience
 
+MENDS = 3
+"""How often a store whose damage shows only on reading is mended before that is an error."""
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A neutral request of one model, with the call it makes."""
+SEALED_AT_ONCE = 5_000
+"""Answers that are Python objects at a time while a block is sealed."""
 
-    request: dict[str, Any]
-    body: dict[str, Any]
-    call: store.Call
+SAID = (
+    "text",
+    "reasoning",
+    "finish_reason",
+    "served_model",
+    "fingerprint",
+    "upstream",
+    "request_id",
+    "logprobs",
+)
+COUNTED = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 
-
-Respondent = Callable[[Mapping[str, Any]], str]
-
-
-def _nothing_more(request: Mapping[str, Any]) -> str:
-    return ""
+_FIELDS = attrgetter(*SAID, *COUNTED)
+_NOTHING = Reply()
 
 
 def collect(
@@ -47,8 +55,11 @@ def collect(
     store_dir: Path,
     respond: Any = None,
     *,
-    respondent: Respondent = _nothing_more,
+    respondent: Respondent = nothing_more,
     budget_usd: float = 0.0,
+    price: Price | None = None,
+    unknown_prices: Literal["refuse", "allow"] = "refuse",
+    patience: Patience | None = None,
     progress: bool = True,
     report: store.Report = store.to_stderr,
 ) -> pd.DataFrame:
@@ -70,7 +81,14 @@ def collect(
         Provider planted: a function of the request that names whatever else its answer depends on (a version,
         what the respondent remembers of the item); it is part of the key.
     budget_usd
-        Budget of the run in US dollars; at 0 no provider that costs is asked.
+        What all stores in `store_dir` may have cost together, in US dollars; at 0 only what certainly costs
+        nothing is asked.
+    price
+        What calls of the model cost; None when unknown.
+    unknown_prices
+        Whether requests whose price is unknown may be sent; they need a budget all the same.
+    patience
+        How failures over HTTP are waited out.
     progress
         Whether to show progress on standard error.
     report
@@ -84,120 +102,106 @@ def collect(
     Raises
     ------
     CollectError
-        When asking must stop: no budget, two collectors on one store, conflicting requests, no disk space.
-        Every answer received before is in the store.
+        When asking must stop: no budget, no key, two collectors on one store, conflicting requests, no disk
+        space, a provider that refuses. Every answer received before is in the store.
     """
     provider = providers.get(entry.provider)
-    asks = plan(entry, provider, suite, requests, respondent)
-    if not asks:
+    made = plan(entry, provider, suite, requests, respondent)
+    if not made.keys:
         return frames.empty(frames.Transcripts)
-    raws = _fetch(entry, provider, asks, store_dir, respond, budget_usd, progress, report)
-    return _seal(entry, provider, asks, raws)
-
-
-def plan(
-    entry: ModelEntry,
-    provider: Provider,
-    suite: str,
-    requests: pd.DataFrame,
-    respondent: Respondent = _nothing_more,
-) -> list[Ask]:
-    """Return what a model is asked of a table of requests, sorted by arm, item and rep.
-
-    Raises
-    ------
-    CollectError
-        When a column or value is missing, a row belongs to another suite, or two rows ask for one (arm, item,
-        rep).
-    """
-    missing = [name for name in (*REQUEST, "tiers") if name not in requests.columns]
-    if missing:
-        raise CollectError(f"model {entry.name!r}, suite {suite}: the requests have no column {missing[0]!r}")
-    columns = [requests[name].astype(object).where(requests[name].notna(), None).tolist() for name in REQUEST]
-    asks: dict[tuple[str, str, int], Ask] = {}
-    for tiers, *values in zip(requests["tiers"].tolist(), *columns, strict=True):
-        request = dict(zip(REQUEST, values, strict=True))
-        place = (request["arm"], request["item"], request["rep"])
-        where = f"model {entry.name!r}, arm {place[0]}, item {place[1]}, rep {place[2]}"
-        empty = [name for name in REQUEST if request[name] is None and name != "shown_date"]
-        if empty:
-            raise CollectError(f"{where}: the request has no {empty[0]}; build the requests again")
-        if request["suite"] != suite:
-            raise CollectError(
-                f"{where}: a request of suite {request['suite']!r} stands among those of {suite!r}"
-            )
-        if entry.tier not in tiers.split(","):
-            continue
-        ask = _ask(entry, provider, request, respondent)
-        if place in asks:
-            same = "the same" if asks[place].call.key == ask.call.key else "conflicting"
-            raise CollectError(
-                f"{where}: requested twice, with {same} prompts or settings; build the requests again"
-            )
-        asks[place] = ask
-    return [asks[place] for place in sorted(asks)]
-
-
-def _ask(entry: ModelEntry, provider: Provider, request: dict[str, Any], respondent: Respondent) -> Ask:
-    suite = request["suite"]
-    request["model"] = entry.model_id or entry.name
-    request["respondent"] = respondent(request)
-    request["temperature"] = float(entry.temperature.get(suite, request["temperature"]))
-    request["max_tokens"] = int(entry.max_output_tokens.get(suite, request["max_tokens"]))
-    body = provider.body(request, entry)
-    arm, item, rep = request["arm"], request["item"], request["rep"]
-    text = body_text(body, f"model {entry.name!r}, arm {arm}, item {item}")
-    request["key"] = key(provider.kind, entry.endpoint, text, rep)
-    return Ask(request, body, store.Call(request["key"], suite, arm, item, rep, text))
-
-
-def _fetch(
-    entry: ModelEntry,
-    provider: Provider,
-    asks: list[Ask],
-    store_dir: Path,
-    respond: Any,
-    budget_usd: float,
-    progress: bool,
-    report: store.Report,
-) -> dict[str, bytes]:
-    """Return the raw answer of every key, asking for those that the store lacks."""
-    by_key = {ask.call.key: ask for ask in asks}
-    label = f"{entry.name}: {asks[0].call.suite}, {', '.join(sorted({ask.call.arm for ask in asks}))}"
     with store.open_store(store_dir, entry.slug, durable=not provider.free, report=report) as opened:
-        try:
-            raws = store.lookup(opened, list(by_key))
-        except store.DamagedStoreError as error:
-            store.mend(opened, error.damage, report)
-            raws = store.lookup(opened, list(by_key))
-        missing = [ask for name, ask in by_key.items() if name not in raws]
-        _may_ask(entry, provider, missing, respond, budget_usd)
-        with showing(label, len(by_key), len(raws), progress) as advance:
-            for ask in missing:
-                store.require_room(opened)
-                raws[ask.call.key] = _answer(opened, provider, ask, respond)
-                advance()
-    return raws
+        for mended in range(MENDS + 1):
+            try:
+                there = answers.present(opened, made.keys)
+                missing = [place for place, key in enumerate(made.keys) if key not in there]
+                _may_ask(made, missing, respond, budget_usd, price, unknown_prices)
+                _ask(opened, made, suite, missing, respond, budget_usd, price, patience, progress)
+                return _seal(made, answers.in_order(opened, made.keys))
+            except store.DamagedStoreError as error:
+                if mended == MENDS:
+                    raise
+                store.mend(opened, error.damage, report)
+    raise AssertionError("the loop returns or raises")
 
 
 def _may_ask(
-    entry: ModelEntry, provider: Provider, missing: list[Ask], respond: Any, budget_usd: float
+    made: Plan,
+    missing: list[int],
+    respond: Any,
+    budget_usd: float,
+    price: Price | None,
+    unknown_prices: str,
 ) -> None:
+    """Raise `CollectError` when the missing requests may not be sent, before the first of them is."""
     if not missing:
         return
-    if not provider.free and budget_usd <= 0:
-        raise CollectError(
-            f"model {entry.name!r}: {len(missing):,} requests to provider {provider.kind} are not in the "
-            "store and would cost money, and `budget_usd` is 0; set `budget_usd` in config/config.yaml to "
-            "what the run may spend"
-        )
+    name, provider = made.entry.name, made.provider
     if provider.kind == "planted" and respond is None:
+        raise CollectError(f"model {name!r}: provider planted needs a respondent, and none was handed in")
+    if provider.free:
+        return
+    worst = [price.worst(ask.request) if price else None for ask in each(made, missing)]
+    known = [most for most in worst if most is not None]
+    unknown = len(worst) - len(known)
+    if budget_usd <= 0 and (unknown or sum(known) > 0):
+        cost = "at an unknown price" if unknown else f"up to ${sum(known):,.2f}"
         raise CollectError(
-            f"model {entry.name!r}: provider planted needs a respondent, and none was handed in"
+            f"model {name!r}: {len(missing):,} requests to provider {provider.kind} are not in the store and would "
+            f"cost money ({cost}), and `budget_usd` is 0; set `budget_usd` in config/config.yaml to what the run "
+            "may spend; `snakemake cost` says what to expect"
+        )
+    if unknown and unknown_prices != "allow":
+        raise CollectError(
+            f"model {name!r}: {unknown:,} requests to provider {provider.kind} are not in the store, and what they "
+            "cost is unknown; name a line of config/prices.csv as the model's `price` (of zeros, for a model of "
+            "your own), or set `unknown_prices: allow` in config/config.yaml"
         )
 
 
-def _answer(opened: store.Store, provider: Provider, ask: Ask, respond: Any) -> bytes:
+def _ask(
+    opened: store.Store,
+    made: Plan,
+    suite: str,
+    missing: list[int],
+    respond: Any,
+    budget_usd: float,
+    price: Price | None,
+    patience: Patience | None,
+    progress: bool,
+) -> None:
+    total, arms = len(made.keys), sorted(set(made.table["arm"]))
+    label = f"{made.entry.name}: {suite}, {', '.join(arms)}"
+    tally = Tally(made.entry.name, suite, label, total, total - len(missing))
+    beat = opened.path.with_suffix(".status.json") if missing else None
+    with showing(tally, progress, beat) as advance:
+        if not missing:
+            return
+        if made.provider.ask is not None:
+            for ask in each(made, missing):
+                store.require_room(opened)
+                tally.tokens += _answer(opened, made.provider, ask, respond)
+                tally.done += 1
+                advance()
+            return
+        from anachron.llm import client
+
+        client.ask_all(
+            opened,
+            made.entry,
+            made.provider,
+            each(made, missing),
+            _largest(made),
+            price=price,
+            budget_usd=budget_usd,
+            tally=tally,
+            advance=advance,
+            patience=patience,
+        )
+
+
+def _answer(opened: store.Store, provider: Provider, ask: Ask, respond: Any) -> int:
+    """Ask in this process, store the answer, and return its tokens."""
+    assert provider.ask is not None
     started, clock = time.time(), time.monotonic()
     raw = provider.ask(ask.request, ask.body, respond)
     latency_s = time.monotonic() - clock
@@ -205,7 +209,7 @@ def _answer(opened: store.Store, provider: Provider, ask: Ask, respond: Any) -> 
     # The answer is paid for: a fault of the reader may stop the run at sealing, but not the storing.
     with suppress(Exception):
         reply = provider.read(raw)
-    store.put(
+    records.put(
         opened,
         ask.call,
         raw,
@@ -215,45 +219,75 @@ def _answer(opened: store.Store, provider: Provider, ask: Ask, respond: Any) -> 
         latency_s=latency_s,
         cost_usd=0.0 if provider.free else None,
     )
-    return raw
+    return ((reply.input_tokens or 0) + (reply.output_tokens or 0)) if reply else 0
 
 
-def _seal(entry: ModelEntry, provider: Provider, asks: list[Ask], raws: Mapping[str, bytes]) -> pd.DataFrame:
-    rows = [_transcript(entry, provider, ask, provider.read(raws[ask.call.key])) for ask in asks]
-    where = f"transcripts of model {entry.name!r}"
-    return frames.check(pd.DataFrame(rows), frames.Transcripts, where)
+def _largest(made: Plan) -> float:
+    """Return what the largest request of a plan counts against a cap on tokens a minute."""
+    from anachron.llm.limits import tokens_at_most
+
+    text = (made.table["system"].str.len() + made.table["prompt"].str.len()).max()
+    suite = made.table["suite"].iloc[0]
+    caps = [
+        made.entry.cap(suite, str(arm), int(rows["max_tokens"].max()))
+        for arm, rows in made.table.groupby("arm")
+    ]
+    return tokens_at_most(float(text), max(caps))
 
 
-def _transcript(entry: ModelEntry, provider: Provider, ask: Ask, reply: Reply | None) -> dict[str, Any]:
-    request, said = ask.request, reply or Reply()
-    return {
-        "model": entry.name,
-        "suite": request["suite"],
-        "arm": request["arm"],
-        "item": request["item"],
-        "rep": request["rep"],
+def _seal(made: Plan, raws: Iterable[bytes]) -> pd.DataFrame:
+    """Return the transcripts of a plan from its raw answers, which run along its rows."""
+    table, given = made.table, iter(raws)
+    parts = []
+    with _without_cycles():
+        for _ in range(0, len(made.keys), SEALED_AT_ONCE):
+            parts.append(_said(made, islice(given, SEALED_AT_ONCE)))
+    every: Mapping[str, Any] = {
+        **{name: table[name] for name in ("suite", "arm", "item", "rep", "shown_date")},
+        **pd.concat(parts, ignore_index=True),
+        "model": made.entry.name,
         "duplicate": 0,
-        "key": ask.call.key,
-        "outcome": providers.outcome(reply),
-        "text": well_formed(said.text),
-        "reasoning": well_formed(said.reasoning),
-        "finish_reason": well_formed(said.finish_reason),
-        "shown_date": request["shown_date"],
-        "input_tokens": said.input_tokens,
-        "cached_tokens": said.cached_tokens,
-        "output_tokens": said.output_tokens,
-        "reasoning_tokens": said.reasoning_tokens,
-        "served_model": well_formed(said.served_model),
-        "fingerprint": well_formed(said.fingerprint),
-        "upstream": well_formed(said.upstream),
-        "request_id": well_formed(said.request_id),
-        "sampling": _sampling(request["temperature"], request["max_tokens"]),
-        "prompt_sha256": sha256_text(request["prompt"]),
-        "recorded": None,
-        "provenance": provider.provenance,
+        "key": made.keys,
+        "sampling": made.sampling,
+        "prompt_sha256": [sha256_text(prompt) for prompt in table["prompt"]],
+        "recorded": [None] * len(made.keys),
+        "provenance": made.provider.provenance,
     }
+    frame = pd.DataFrame({name: every[name] for name in frames.Transcripts.to_schema().columns}, copy=False)
+    return frames.check(frame, frames.Transcripts, f"transcripts of model {made.entry.name!r}")
 
 
-@lru_cache(maxsize=64)
-def _sampling(temperature: float, max_tokens: int) -> str:
-    return canonical_json({"max_tokens": max_tokens, "temperature": temperature})
+def _said(made: Plan, raws: Iterable[bytes]) -> pd.DataFrame:
+    """Return what raw answers say: `SAID`, `COUNTED` and the outcome, in columns of no Python objects."""
+    said, results = [], []
+    for raw in raws:
+        reply = made.provider.read(raw)
+        said.append(_FIELDS(reply or _NOTHING))
+        results.append(providers.outcome(reply))
+    columns = dict(zip((*SAID, *COUNTED), zip(*said, strict=True), strict=True))
+    return pd.DataFrame(
+        {
+            # ASCII, known without looking at the text, needs no further care.
+            **{
+                name: pd.array(
+                    [text if text is None or text.isascii() else well_formed(text) for text in columns[name]],
+                    dtype="str",
+                )
+                for name in SAID
+            },
+            **{name: pd.array(columns[name], dtype="Int64") for name in COUNTED},
+            "outcome": pd.array(results, dtype="str"),
+        }
+    )
+
+
+@contextmanager
+def _without_cycles() -> Iterator[None]:
+    """Keep the collector of cycles from walking a growing list of answers, which holds none, again and again."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

@@ -27,6 +27,9 @@ COLUMNS = {
         "reasoning_tokens",
         "request_id",
         "cost_usd",
+        "http_status",
+        "words",
+        "most_usd",
     ),
     "responses": ("key", "raw", "outcome", "finish_reason", "served_model", "fingerprint", "upstream"),
 }
@@ -91,7 +94,7 @@ def _copy(damaged: Path, target: Path) -> dict[str, int]:
     try:
         into.execute("BEGIN")
         for table in tables:
-            columns = COLUMNS[table]
+            columns = _columns(source, table)
             names = ", ".join(columns)
             holes = ", ".join("?" * len(columns))
             insert = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({holes})"
@@ -119,6 +122,12 @@ def _tables(source: sqlite3.Connection) -> list[str]:
     except sqlite3.Error:
         return []
     return [table for table in COLUMNS if table in found]
+
+
+def _columns(source: sqlite3.Connection, table: str) -> tuple[str, ...]:
+    """Return the columns that the damaged file's table has: one of an earlier version has fewer."""
+    there = {row[1] for row in source.execute(f"PRAGMA table_info({table})")}
+    return tuple(name for name in COLUMNS[table] if name in there)
 
 
 def _readable_rows(source: sqlite3.Connection, table: str, names: str) -> Iterator[tuple[Any, ...]]:

@@ -1,29 +1,29 @@
-"""The paid answers of one model: one SQLite file, one writer, one commit per answer.
+"""The paid answers of one model: one SQLite file, one writer, an answer committed before anything follows on it.
 
 Tables: ``requests`` (what was asked), ``attempts`` (every try: when, status, latency, usage, cost) and
 ``responses`` (the raw answer and what it says). Bodies are zstd frames with checksums. The file is never a
-pipeline output and is never deleted: answers outlive everything else.
+pipeline output and is never deleted: answers outlive everything else. `records` writes the rows,
+`answers` gives them back.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import zstandard
 
 from anachron.errors import CollectError
 from anachron.llm.lock import exclusive
-from anachron.llm.providers import Reply, well_formed
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the tables; it stands in the file's header (`user_version`)."""
 
 APPLICATION_ID = 0x416E6163
@@ -42,6 +42,7 @@ CREATE TABLE requests (
     rep INTEGER NOT NULL,
     body BLOB NOT NULL
 );
+CREATE UNIQUE INDEX requests_by_key ON requests (key);
 CREATE TABLE attempts (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL,
@@ -53,7 +54,10 @@ CREATE TABLE attempts (
     output_tokens INTEGER,
     reasoning_tokens INTEGER,
     request_id TEXT,
-    cost_usd REAL
+    cost_usd REAL,
+    http_status INTEGER,
+    words TEXT,
+    most_usd REAL
 );
 CREATE TABLE responses (
     id INTEGER PRIMARY KEY,
@@ -66,6 +70,18 @@ CREATE TABLE responses (
     upstream TEXT
 );
 """
+
+MIGRATIONS = {
+    1: """
+ALTER TABLE attempts ADD COLUMN http_status INTEGER;
+ALTER TABLE attempts ADD COLUMN words TEXT;
+ALTER TABLE attempts ADD COLUMN most_usd REAL;
+DELETE FROM requests WHERE id NOT IN (SELECT min(id) FROM requests GROUP BY key);
+CREATE UNIQUE INDEX requests_by_key ON requests (key);
+""",
+}
+"""Per version, what makes a store of the next version of it. Nothing that was answered or paid is removed; of
+requests written twice (a key is its request) one stays."""
 
 Report = Callable[[str], None]
 
@@ -89,18 +105,6 @@ class Store:
     connection: sqlite3.Connection
     durable: bool
     compressor: zstandard.ZstdCompressor
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One request as asked: its key, what it is about, and its wire body as canonical JSON."""
-
-    key: str
-    suite: str
-    arm: str
-    item: str
-    rep: int
-    body: str
 
 
 def to_stderr(message: str) -> None:
@@ -170,6 +174,7 @@ def _connect_checked(path: Path, durable: bool) -> sqlite3.Connection:
                     f"{path}: write-ahead logging is refused here; keep the store on a local disk"
                 )
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            _migrate(connection)
         except BaseException:
             connection.close()
             raise
@@ -183,15 +188,30 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     faults_found = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
     if faults_found != ["ok"]:
         raise DamagedStoreError(path, "; ".join(faults_found))
+    require_store(connection, path, "move it away, then run again")
+
+
+def require_store(connection: sqlite3.Connection, path: Path, mend: str) -> None:
+    """Raise `CollectError` when an SQLite file is no store (`mend` says what to do), or one of a later version."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID:
-        raise CollectError(f"{path}: is an SQLite file but no store; move it away, then run again")
-    if version != SCHEMA_VERSION:
+        raise CollectError(f"{path}: is an SQLite file but no store; {mend}")
+    if version != SCHEMA_VERSION and version not in MIGRATIONS:
         raise CollectError(
-            f"{path}: is a store of version {version}, and this program reads version {SCHEMA_VERSION}; "
+            f"{path}: is a store of version {version}, and this program reads versions up to {SCHEMA_VERSION}; "
             "use the version of the program that wrote it"
         )
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Bring a store of an earlier version to this one, each step in one transaction."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    while version != SCHEMA_VERSION:
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {MIGRATIONS[version]} PRAGMA user_version={version + 1}; COMMIT;"
+        )
+        version += 1
 
 
 def create(path: Path) -> None:
@@ -250,28 +270,6 @@ def faults(path: Path) -> Iterator[None]:
         raise CollectError(f"{path}: {error.strerror or error}; mend that, then run again") from None
 
 
-def lookup(store: Store, keys: Sequence[str]) -> dict[str, bytes]:
-    """Return the raw answers that the store holds for `keys`, with one query.
-
-    Raises
-    ------
-    DamagedStoreError
-        When a page or a body cannot be read.
-    """
-    decompress = zstandard.ZstdDecompressor().decompress
-    query = "SELECT key, raw FROM responses WHERE key IN (SELECT value FROM json_each(?))"
-    with faults(store.path):
-        try:
-            return {
-                key: decompress(raw)
-                for key, raw in store.connection.execute(query, (json.dumps(list(keys)),))
-            }
-        except zstandard.ZstdError as error:
-            raise DamagedStoreError(
-                store.path, f"a stored body does not match its checksum ({error})"
-            ) from None
-
-
 def require_room(store: Store) -> None:
     """Raise `CollectError` when the disk has no room left for answers, before one is paid for."""
     free = shutil.disk_usage(store.path.parent).free
@@ -282,70 +280,22 @@ def require_room(store: Store) -> None:
         )
 
 
-def put(
-    store: Store,
-    call: Call,
-    raw: bytes,
-    reply: Reply | None,
-    outcome: str,
-    *,
-    started: float,
-    latency_s: float,
-    cost_usd: float | None,
-) -> None:
-    """Store one answer, with its request and its attempt, in one commit.
-
-    Parameters
-    ----------
-    call, raw
-        The request, and its answer as it came.
-    reply, outcome
-        What the answer says (None when it cannot be read), and what became of the request.
-    started, latency_s
-        When the request was sent (seconds since 1970) and how long the answer took (seconds).
-    cost_usd
-        What it cost in US dollars; None when unknown.
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a store that another process may be writing to, for reading only.
 
     Raises
     ------
     CollectError
-        When the disk is full or refuses; nothing of this answer is then in the store.
+        When the file cannot be opened or read, is damaged, or is no store.
     """
-    said = reply or Reply()
-    tokens = (said.input_tokens, said.cached_tokens, said.output_tokens, said.reasoning_tokens)
-    body = store.compressor.compress(call.body.encode("utf-8", "surrogatepass"))
-    labels = (well_formed(call.suite), well_formed(call.arm), well_formed(call.item), call.rep)
-    served = tuple(map(well_formed, (said.finish_reason, said.served_model, said.fingerprint, said.upstream)))
-    run = store.connection.execute
-    with faults(store.path):
-        run("BEGIN IMMEDIATE")
+    with faults(path):
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, isolation_level=None, timeout=30.0
+        )
         try:
-            run(
-                "INSERT INTO requests (key, suite, arm, item, rep, body) VALUES (?,?,?,?,?,?)",
-                (call.key, *labels, body),
-            )
-            run(
-                "INSERT INTO attempts (key, started, latency_s, status, input_tokens, cached_tokens, "
-                "output_tokens, reasoning_tokens, request_id, cost_usd) VALUES (?,?,?,?,?,?,?,?,?,?)",
-                (call.key, started, latency_s, "answered", *tokens, well_formed(said.request_id), cost_usd),
-            )
-            run(
-                "INSERT INTO responses (key, raw, outcome, finish_reason, served_model, fingerprint, "
-                "upstream) VALUES (?,?,?,?,?,?,?)",
-                (call.key, store.compressor.compress(raw), outcome, *served),
-            )
-            run("COMMIT")
-        except BaseException:
-            if store.connection.in_transaction:
-                store.connection.rollback()
-            raise
-
-
-def stats(store: Store) -> dict[str, int]:
-    """Return how many requests, attempts and responses the store holds, and its schema version."""
-    with faults(store.path):
-        counts = {
-            table: int(store.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
-            for table in ("requests", "attempts", "responses")
-        }
-    return {**counts, "schema_version": SCHEMA_VERSION}
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                raise CollectError(f"{path}: is an SQLite file but no store; move it away, then run again")
+            yield connection
+        finally:
+            connection.close()

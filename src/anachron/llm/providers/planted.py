@@ -9,16 +9,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields as fields_of
 from typing import Any
 
 from anachron.config import ModelEntry
 from anachron.errors import CollectError
 from anachron.llm.providers import Provider, Reply
 
-_FIELDS = tuple(field.name for field in fields_of(Reply))
+_FIELDS = Reply._fields
 _TOKEN_FIELDS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 _MOST_TOKENS = 2**63 - 1
+
+CHARACTERS_A_TOKEN = 4
+"""What a nominal token holds: planted respondents have no tokenizer."""
+
+
+def nominal(request: Mapping[str, Any], text: str, finish_reason: str) -> Reply:
+    """Return a respondent's answer with nominal token counts of it and of the request's two texts."""
+    asked = len(str(request.get("system", ""))) + len(str(request.get("prompt", "")))
+    return Reply(
+        text=text,
+        finish_reason=finish_reason,
+        input_tokens=asked // CHARACTERS_A_TOKEN,
+        output_tokens=len(text) // CHARACTERS_A_TOKEN,
+    )
 
 
 def body(request: Mapping[str, Any], entry: ModelEntry) -> dict[str, Any]:
