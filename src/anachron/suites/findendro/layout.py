@@ -1,0 +1,35 @@
+"""Which option of a prompt is which candidate with which claim: decided by the fact's and the prompt's names."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from anachron.suites.findendro import chance
+
+LETTERS = "ABCDEFGH"
+
+Option = tuple[int, bool | None]
+"""A candidate's place, and whether the option claims to know it; None in the prompt without claims."""
+
+
+@lru_cache(maxsize=65536)
+def layout(seed: int, item: str, arm: str, candidates: int) -> tuple[Option, ...]:
+    """Return the options of a prompt in the order they stand.
+
+    Parameters
+    ----------
+    seed
+        The protocol's.
+    item, arm
+        The fact and the prompt; each prompt of a fact has an order of its own.
+    candidates
+        How many candidates the fact has.
+    """
+    claims: tuple[bool | None, ...] = (None,) if arm == "value" else (True, False)
+    options = [(place, claim) for place in range(candidates) for claim in claims]
+    return tuple(options[place] for place in chance.shuffled(len(options), seed, "order", arm, item))
+
+
+def letters(count: int) -> str:
+    """Return the letters of `count` options."""
+    return LETTERS[:count]

@@ -1,0 +1,119 @@
+"""Stage `parse`: transcripts to answers. What an option means is known from the fact's name alone.
+
+Source: the suite's specification, "Parsing".
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import pandera.pandas as pa
+from pandera.typing import Series
+
+from anachron import frames
+from anachron.suites.findendro.ask import candidate_count
+from anachron.suites.findendro.layout import LETTERS, layout
+from anachron.suites.findendro.letters import READINGS, month, opening, read
+from anachron.suites.findendro.likelihood import shares
+from anachron.suites.findendro.protocol import Protocol
+
+VERSION = "1"
+
+BY_OUTCOME = {
+    "truncated": "truncated",
+    "refusal": "refusal",
+    "content_filter": "refusal",
+    "empty": "empty",
+    "malformed_body": "no answer",
+    "error": "no answer",
+}
+"""How a request without an answer reads; one that was cut off may still begin with its letter."""
+
+
+class Contract(frames.Answers):
+    """One row per transcript: the option chosen, as candidate and claim."""
+
+    reading: Series[str] = pa.Field(isin=READINGS)
+    """What became of the answer; the cutoff's month counts as its letter."""
+    letter: Series[str] = pa.Field(nullable=True)
+    """The letter given; missing where there is none."""
+    candidate: Series[pd.Int64Dtype] = pa.Field(ge=0, le=3, nullable=True)
+    """Place of the chosen candidate, in ascending order."""
+    knows: Series[pd.BooleanDtype] = pa.Field(nullable=True)
+    """Whether the chosen option claims to know; missing without claims or without a choice."""
+    likely_letter: Series[str] = pa.Field(nullable=True)
+    """The letter that the first token makes most likely; missing where no log-probabilities tell."""
+    likely_candidate: Series[pd.Int64Dtype] = pa.Field(ge=0, le=3, nullable=True)
+    likely_knows: Series[pd.BooleanDtype] = pa.Field(nullable=True)
+    likely_share: Series[float] = pa.Field(ge=0, le=1, nullable=True)
+    """Its share of the probability of all option letters."""
+    stated_month: Series[str] = pa.Field(nullable=True)
+    """The cutoff that the model states."""
+
+
+COLUMNS = list(Contract.to_schema().columns)
+
+
+def parse(transcripts: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
+    """Return the answers of transcripts of this suite (`Contract`), one row each.
+
+    Parameters
+    ----------
+    transcripts
+        `frames.Transcripts`, any order; the order stays.
+    protocol
+        The protocol they were asked under: it says which option was which candidate and claim.
+    """
+    columns: dict[str, list[object]] = {name: [] for name in COLUMNS[-9:]}
+    texts, logprobs = (
+        transcripts[name].astype(object).where(transcripts[name].notna(), None).tolist()
+        for name in ("text", "logprobs")
+    )
+    for arm, item, outcome, text, odds in zip(
+        transcripts["arm"].tolist(),
+        transcripts["item"].tolist(),
+        transcripts["outcome"].tolist(),
+        texts,
+        logprobs,
+        strict=True,
+    ):
+        if arm == "cutoff":
+            stated = month(text or "") if outcome == "answer" else None
+            reading = "letter" if stated else BY_OUTCOME.get(outcome, "no letter")
+            row: tuple[object, ...] = (reading, None, None, None, None, None, None, None, stated)
+        else:
+            options = layout(protocol.seed, item, arm, candidate_count(protocol, item))
+            reading, letter = _read(outcome, text or "", len(options))
+            candidate, knows = (
+                options[LETTERS.index(letter)] if reading == "letter" and letter else (None, None)
+            )
+            row = (reading, letter, candidate, knows, *_likely(odds, options), None)
+        for name, value in zip(columns, row, strict=True):
+            columns[name].append(value)
+    shared = {name: transcripts[name] for name in COLUMNS if name in transcripts.columns}
+    frame = pd.DataFrame({**shared, "parser": VERSION, **_typed(columns, transcripts.index)})[COLUMNS]
+    return frames.check(frame, Contract, "answers of findendro")
+
+
+def _typed(columns: dict[str, list[object]], index: pd.Index) -> dict[str, pd.Series]:
+    kinds = {"candidate": "Int64", "likely_candidate": "Int64", "knows": "boolean", "likely_knows": "boolean"}
+    return {
+        name: pd.Series(
+            values, index=index, dtype=kinds.get(name, "float64" if name == "likely_share" else "str")
+        )
+        for name, values in columns.items()
+    }
+
+
+def _read(outcome: str, text: str, offered: int) -> tuple[str, str | None]:
+    if outcome == "answer":
+        return read(text, offered)
+    letter = opening(text, offered) if outcome == "truncated" else None
+    return ("letter", letter) if letter else (BY_OUTCOME[outcome], None)
+
+
+def _likely(odds: object, options: tuple[tuple[int, bool | None], ...]) -> tuple[object, ...]:
+    found = shares(odds, len(options)) if isinstance(odds, str) else None
+    if found is None:
+        return None, None, None, None
+    place = max(range(len(found)), key=lambda at: (found[at], -at))
+    return (LETTERS[place], *options[place], found[place])
