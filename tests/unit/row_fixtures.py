@@ -70,7 +70,12 @@ def failed(mark: str) -> Gate:
     return Gate(mark, False, 3.0, 10.0, f"3 of 10 needed (gate {mark})")
 
 
-def document(model: str, truth: Mapping[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+def document(
+    model: str,
+    truth: Mapping[str, Any] | None = None,
+    bm1_truth: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> dict[str, Any]:
     """Return what the estimate stage writes for one suite of a model."""
     months = [from_ordinal(value) for value in range(ordinal("2005-01"), ordinal("2026-06") + 1)]
     end = changes.get("cutoff", "2024-10")
@@ -91,7 +96,7 @@ def document(model: str, truth: Mapping[str, Any] | None = None, **changes: Any)
             "calls": 100, "input_tokens": 1000, "cached_tokens": 0, "output_tokens": 500,
             "reasoning_tokens": None, "calls_without_usage": 4,
         },
-        "truth": dict(truth) if truth else None,
+        "truth": {"anachron": dict(truth), "bm1": {**truth, **(bm1_truth or {})}} if truth else None,
         "counts": {"asked": {"D": 516}, "answered": {"D": 516}},
         "side": {"lap_by_month": {"anachron": recalled, "bm1": recalled}, "ablation": {"sign_flips": 0}},
         "estimates": [

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from row_fixtures import SUITE, row
+from row_fixtures import SUITE, document, registry_entry, row
 
 from anachron.errors import ContractError, DriftError
+from anachron.estimates import Estimate, records
 from anachron.publish.freeze import check, compare, freeze
-from anachron.publish.row import write
+from anachron.publish.row import build, write
 
 DAY = "2026-01-31"
+OTHER = "findendro"
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def tree(folder):
 def test_freezing_writes_rows_manifest_tables_and_a_dated_line(frozen):
     folder, rows = frozen
     assert set(tree(folder)) == {
-        "CHANGELOG.md", "leaderboard.csv", "leaderboard.md",
+        "CHANGELOG.md", "leaderboard.csv", "leaderboard.md", "leaderboard.tex",
         "bm1/alpha@1.json", "bm1/beta%3A2b@1.json", "bm1/manifest.json",
     }  # fmt: skip
     assert (folder / "bm1/alpha@1.json").read_bytes() == (rows / "alpha.json").read_bytes()
@@ -94,7 +96,7 @@ def test_a_changed_cell_of_the_markdown_is_named(frozen):
 
 
 @pytest.mark.parametrize(
-    "name", ["bm1/alpha@1.json", "leaderboard.csv", "leaderboard.md", "bm1/manifest.json"]
+    "name", ["bm1/alpha@1.json", "leaderboard.csv", "leaderboard.md", "leaderboard.tex", "bm1/manifest.json"]
 )
 def test_a_missing_file_is_named(frozen, name):
     folder, rows = frozen
@@ -151,3 +153,41 @@ def test_a_broken_row_is_not_frozen(tmp_path):
     with pytest.raises(ContractError, match=r"row\.json"):
         freeze(tmp_path / "row.json", tmp_path / "frozen", "reason", DAY)
     assert not (tmp_path / "frozen").exists()
+
+
+def wider(name: str, **changes) -> dict:
+    """Return a row that has a second suite's estimates beside the first one's."""
+    entry, first = registry_entry(name), document(name, **changes)
+    second = {**document(name), "suite": OTHER, "protocol": {**first["protocol"], "name": "fd1"}}
+    second["estimates"] = records([Estimate("knows", "share", 0.6, n=100)], OTHER, "anachron")
+    return build(entry, {SUITE: first, OTHER: second})
+
+
+def test_a_row_of_more_suites_takes_the_place_of_the_narrower_one(frozen):
+    folder, rows = frozen
+    write(wider("alpha"), rows / "alpha.json")
+    before = tree(folder)
+    with pytest.raises(DriftError, match=r"protocols bm1\+fd1 in place of bm1.*give a reason"):
+        freeze(rows / "alpha.json", folder, None, DAY)
+    assert tree(folder) == before
+    made = freeze(rows / "alpha.json", folder, "a second suite", DAY)
+    assert made == folder / "bm1+fd1/alpha@1.json"
+    manifest = json.loads((folder / "bm1/manifest.json").read_text())
+    listed = {entry["file"]: entry["superseded_by"] for entry in manifest["rows"]}
+    assert listed == {"alpha@1.json": "bm1+fd1/alpha@1.json", "beta%3A2b@1.json": None}
+    assert "(supersedes `bm1/alpha@1.json`)" in (folder / "CHANGELOG.md").read_text()
+    assert check(folder, rows) == []
+    assert freeze(rows / "alpha.json", folder, None, DAY) == made
+
+
+def test_what_both_rows_have_is_compared_where_a_run_has_more_or_fewer_suites(frozen):
+    folder, rows = frozen
+    write(wider("alpha"), rows / "alpha.json")
+    found = compare(folder, rows)
+    assert found.problems == []
+    assert any("protocols bm1+fd1 against bm1" in note for note in found.notes)
+    write(wider("alpha", E2=0.31), rows / "alpha.json")
+    assert any("E2" in fault for fault in check(folder, rows))
+    freeze(rows / "alpha.json", folder, "a second suite", DAY)
+    write(row("alpha"), rows / "alpha.json")
+    assert any("E2" in fault for fault in check(folder, rows))

@@ -94,7 +94,7 @@ def test_ledger_names_its_gaps_and_invents_no_price():
 
 
 def test_planted_truth_is_kept():
-    assert planted_row()["planted_truth"][SUITE]["cutoff"] == "2024-09"
+    assert planted_row()["planted_truth"][SUITE]["anachron"]["cutoff"] == "2024-09"
     assert row()["planted_truth"] is None
 
 

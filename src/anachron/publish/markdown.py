@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from anachron.publish import tables
+from anachron.publish.sections import sections
 
 Row = dict[str, Any]
 
@@ -15,33 +16,23 @@ Row = dict[str, Any]
 def text(rows: list[Row], scoring: str | None = None) -> str:
     """Return the leaderboard as Markdown; marks are superscripts, every scoring has its own table."""
     parts = ["# Leaderboard", ""]
-    for block in tables.blocks(rows):
-        parts += [f"## {escape(block.title)}", "", f"Suite `{block.suite}`, protocol `{block.protocol}`.", ""]
-        for name in block.scorings(scoring):
-            printed = tables.leaderboard(block, name)
-            parts += [f"### Scoring `{name}`", ""]
-            planted = {row["model"] for row in block.planted()}
-            measured = [line for line in printed if line["Model"] not in planted]
-            if measured:
-                parts += [*_table(measured, block), ""]
-            if planted:
-                truth = [tables.show_truth(block, record) for record in tables.truth(block, name)]
-                parts += ["Planted respondents (their hindsight is a known parameter):", ""]
-                parts += [*_table([line for line in printed if line["Model"] in planted], block), ""]
-                if truth:
-                    parts += ["Truth beside estimate:", "", *_table(truth, block), ""]
-            else:
-                truth = []
-            for mark, meaning in tables.legend(block, [*printed, *truth]).items():
-                parts.append(f"- <sup>{mark}</sup> {escape(meaning)}")
-            parts += [""] if parts[-1].startswith("- ") else []
-    ends = tables.cutoffs(rows)
-    if ends:
-        parts += ["## Cutoffs side by side", "", *_table(ends), ""]
-    notes = [(row["model"], note) for row in tables.ordered(rows) for note in row["disclosures"]]
-    if notes:
-        parts += ["## Disclosures", "", *(f"- {escape(model)}: {escape(note)}" for model, note in notes), ""]
+    for section in sections(rows, scoring):
+        parts += ["#" * section.level + " " + _heading(section.title), ""]
+        parts += [section.said, ""] if section.said else []
+        for title, lines in section.printed:
+            parts += [f"{escape(title)}:", ""] if title else []
+            parts += [*_table(lines, section.block), ""]
+        legend = [f"- <sup>{mark}</sup> {escape(meaning)}" for mark, meaning in section.legend.items()]
+        parts += [*legend, ""] if legend else []
+        notes = [f"- {escape(model)}: {escape(note)}" for model, note in section.notes]
+        parts += [*notes, ""] if notes else []
     return "\n".join(parts)
+
+
+def _heading(title: str) -> str:
+    """Escape a heading, but for the code that a scoring's name is set in."""
+    code = re.fullmatch(r"(Scoring )`([^`]*)`", title)
+    return title if code else escape(title)
 
 
 def escape(value: str) -> str:
@@ -59,7 +50,7 @@ def _table(lines: list[dict[str, str]], block: tables.Block | None = None) -> It
         cells = []
         for column in columns:
             cell = escape(line.get(column, "—"))
-            if pattern and column not in ("Model", "Generation", "Metric"):
+            if pattern and column not in tables.WORDS:
                 cell = pattern.sub(r"<sup>\1</sup>", cell)
             cells.append(cell)
         yield "| " + " | ".join(cells) + " |"

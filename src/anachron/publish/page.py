@@ -1,133 +1,318 @@
-"""The leaderboard as one HTML file that needs nothing else: no script, no network, figures inside."""
+"""The leaderboard as one HTML file that needs nothing else and no network.
+
+All that rows say stands in the page as text and is there without scripts. `page.js` adds sorting, filtering, a view
+per model, every estimate of the rows (which the page carries, compressed), and the browser of the transcripts that
+`browse` wrote beside the page. `page.css` and `page.js` are written into the page as they are.
+"""
 
 from __future__ import annotations
 
 import base64
-import html
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from anachron.publish import tables
+import anachron
+from anachron import files
+from anachron.publish import page_facts, page_model, recovery, tables
+from anachron.publish.page_draw import Axis, axis_labels, kinds, lanes
+from anachron.publish.page_html import LONG, fold, legend, model_link, printed_table, region
+from anachron.publish.text import EM_DASH
+from anachron.publish.text import escaped as esc
 
 Row = dict[str, Any]
 
-STYLE = """
-:root{color-scheme:light dark;--ink:#1b1f24;--soft:#57606a;--line:#d0d7de;--paper:#fff;--band:#f6f8fa}
-@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9da7b1;--line:#3d444d;--paper:#0d1117;--band:#161b22}}
-*{box-sizing:border-box}
-body{margin:0 auto;padding:1.2rem;max-width:80rem;font:16px/1.5 system-ui,sans-serif;
-  color:var(--ink);background:var(--paper)}
-h1{font-size:1.5rem}h2{font-size:1.2rem;margin-top:2.2rem}h3{font-size:1rem;margin:1.4rem 0 .5rem}
-p,li,figcaption{max-width:46rem}
-.scroll{overflow-x:auto;border:1px solid var(--line);border-radius:6px}
-.scroll:focus-visible,summary:focus-visible{outline:2px solid #0969da;outline-offset:2px}
-table{border-collapse:collapse;width:100%;font-size:.88rem;font-variant-numeric:tabular-nums}
-th,td{padding:.35rem .65rem;text-align:left;white-space:nowrap;border-bottom:1px solid var(--line)}
-thead th{background:var(--band);font-weight:600}
-tbody tr:last-child>*{border-bottom:0}
-tbody th{position:sticky;left:0;background:var(--paper);font-weight:600;max-width:11rem;
-  white-space:normal;overflow-wrap:anywhere}
-thead th:first-child{position:sticky;left:0}
-td.long{white-space:normal;min-width:20rem}
-.legend,.note,figcaption{color:var(--soft);font-size:.88rem}
-dl.legend{display:grid;grid-template-columns:auto 1fr;gap:.15rem .6rem;max-width:46rem}
-dl.legend dt{font-weight:600}dl.legend dd{margin:0}
-details{margin:1rem 0}summary{cursor:pointer;font-weight:600}
-figure{margin:1.5rem 0}figure img{max-width:100%;height:auto;background:#fff;border-radius:6px;padding:.4rem}
-@media(max-width:30rem){body{padding:.8rem}tbody th{max-width:7.5rem}}
-""".strip()
-
-LONG = ("What this rests on",)
-TEXT_COLUMNS = ("Model", "Generation", "Metric", *LONG)
+NAME = "index.html"
+OUTCOMES = {
+    "answer": "The model answered.",
+    "truncated": "The answer ended at the token limit.",
+    "refusal": "The model declined.",
+    "content_filter": "A filter of the provider stopped the answer.",
+    "empty": "The answer holds no text.",
+    "malformed_body": "The provider's reply could not be read as one of its own.",
+    "error": "The records say that the call failed for good.",
+}
+"""`frames.OUTCOMES` in words."""
+MOST_SVG = 150_000
+"""Bytes of a figure's SVG above which its PNG stands in the page, when that is smaller."""
 
 
-def text(rows: list[Row], scoring: str | None = None, figures: list[Any] | None = None) -> str:
-    """Return the page; everything that comes from a row is escaped."""
-    body = ["<h1>Leaderboard</h1>"]
-    for block in tables.blocks(rows):
-        body.append(f"<h2>{html.escape(block.title)}</h2>")
-        body.append(
-            f'<p class="note">Suite {html.escape(block.suite)}, protocol {html.escape(block.protocol)}. '
-            "Square brackets hold intervals; a dash is a number whose gate failed, with the gate's mark.</p>"
-        )
-        for place, name in enumerate(block.scorings(scoring)):
-            inside = _scoring(block, name)
-            if place == 0:
-                body.append(f"<h3>Scoring {html.escape(name)}</h3>{inside}")
-            else:
-                body.append(f"<details><summary>Scoring {html.escape(name)}</summary>{inside}</details>")
-        body += [_figure(figure) for figure in figures or [] if figure.block == (block.suite, block.protocol)]
-    ends = tables.cutoffs(rows)
-    if ends:
-        body.append("<h2>Cutoffs side by side</h2>")
-        body.append(_table(ends, "Cutoffs side by side and the first month a backtest may start"))
-    notes = [(row["model"], note) for row in tables.ordered(rows) for note in row["disclosures"]]
-    if notes:
-        items = "".join(f"<li>{html.escape(model)}: {html.escape(note)}</li>" for model, note in notes)
-        body.append(f"<h2>Disclosures</h2><ul>{items}</ul>")
+def text(
+    rows: list[Row],
+    scoring: str | None = None,
+    figures: Sequence[Any] = (),
+    browsable: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """Return the page; everything that comes from a row is escaped.
+
+    Parameters
+    ----------
+    rows
+        Audit rows, in registry order.
+    scoring
+        Scoring shown first; a suite's own first one when None.
+    figures
+        What `figures.write` returned.
+    browsable
+        By model, the suites whose transcripts lie beside the page (`browse.found`).
+    """
+    browsable = browsable or {}
+    style, script = (_beside(name) for name in ("page.css", "page.js"))
+    axis, labels = Axis.of(rows), kinds(rows)
+    blocks = tables.blocks(rows)
+    # Planted respondents try the instruments out; who looks for a model finds the models first.
+    ordered = sorted(tables.ordered(rows), key=lambda row: row["identity"]["provider"] == "planted")
+    board = [_overview(ordered, axis, labels)]
+    board += [_block(block, scoring, figures) for block in blocks]
+    board += [_cutoffs(rows), _disclosures(ordered)]
+    views = [
+        page_model.view(row, blocks, axis, labels, scoring, browsable.get(row["model"], ()))
+        for row in ordered
+    ]
+    hashed = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        "style-src 'unsafe-inline'; img-src data:\">\n"
-        f"<title>Anachron leaderboard</title>\n<style>\n{STYLE}\n</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body>\n</html>\n"
+        # Nothing may load but images that stand in the page and the scripts that `browse` wrote beside it.
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        f"img-src data:; script-src 'self' file: 'sha256-{hashed}'; base-uri 'none'; form-action 'none'\">\n"
+        '<link rel="icon" href="data:,">\n<title>Anachron leaderboard</title>\n'
+        f"<style>\n{style}</style>\n<noscript><style>.model{{display:block}}</style></noscript>\n</head>\n"
+        f'<body>\n{_top(ordered)}\n<main id="main">\n'
+        f'<section id="leaderboard">\n{"".join(board)}\n</section>\n'
+        + "\n".join(views)
+        + f'\n<section id="transcripts" hidden></section>\n</main>\n{_foot(rows)}\n'
+        + f'<script type="application/json" id="data">{_data(rows, browsable)}</script>\n'
+        + f'<script type="text/plain" id="rows">{_packed(rows)}</script>\n'
+        + f"<script>{script}</script>\n</body>\n</html>\n"
     )
+
+
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _top(rows: Sequence[Row]) -> str:
+    options = "".join(
+        f'<option value="{esc(files.slug(row["model"]))}">{esc(row["model"])}</option>' for row in rows
+    )
+    return (
+        '<a class="skip" href="#main">Skip to the content</a>\n<header class="top"><p class="brand">'
+        '<a href="#leaderboard">Anachron</a></p><nav aria-label="Views"><a href="#leaderboard">Leaderboard</a> '
+        f'<label class="pick" hidden>Model <select id="pick"><option value="">choose …</option>{options}</select>'
+        "</label></nav></header>"
+    )
+
+
+READING = {
+    "+.383 [.30, .47]": "An estimate with its interval; the bar below shows it, all bars of a column on one axis, and "
+    "the thin line marks zero.",
+    "—k": "Undefined: the condition named by the letter (its gate) does not hold, so the number would mean nothing. "
+    "The legend under the table says what each letter means; a model's own view gives the figure that failed.",
+    "—": "A dash without a letter: not asked of this model, or nothing to estimate it from.",
+    ".998p": "A letter after a value qualifies it.",
+    "scoring": "How answers are read and counted. What is shown first is what this tool stands behind; another scoring "
+    "of the same answers, where there is one, follows the published paper.",
+    "safe from": "The first month from which a backtest of the model can be defended: advice with its reasons, not a "
+    "certificate.",
+    "planted": "A respondent whose hindsight is a known parameter. The instruments are tried on it, and its truth is "
+    "printed beside what they found.",
+}
+
+
+def _overview(rows: Sequence[Row], axis: Axis | None, labels: Sequence[str]) -> str:
+    planted = sum(row["identity"]["provider"] == "planted" for row in rows)
+    head = ["Model", "Safe from"]
+    head += ["Where its knowledge ends"] if axis else []
+    head += ["Vendor-stated", "Generation", "Vendor", "Calls", "Cost"]
+    marks = f"<br>{axis_labels(axis, 4)}" if axis else ""
+    cells = "".join(
+        f'<th scope="col"{" class=time" if name.startswith("Where") else ""}>{esc(name)}'
+        f"{marks if name.startswith('Where') else ''}</th>"
+        for name in head
+    )
+    body = "".join(_line(row, axis, labels) for row in rows)
+    keys = "".join(
+        f'<li><span class="key k{place % 5}"><i class="range"></i><i class="dot"></i></span>{esc(label)}, measured</li>'
+        for place, label in enumerate(labels)
+    )
+    keys += '<li><span class="key"><i class="vendor"></i></span>stated by the vendor</li>'
+    keys += '<li><span class="key"><i class="safe"></i></span>safe from</li>'
+    check = (
+        f'<label><input type="checkbox" id="planted" checked> planted respondents ({planted})</label>'
+        if 0 < planted < len(rows)
+        else ""
+    )
+    return (
+        '<h1 tabindex="-1">What does a language model already know about the past it is asked to predict?</h1>'
+        '<p class="lede">A backtest asks a model to forecast months that it may simply remember. Here every model was '
+        "asked in ways that tell remembering from forecasting. For each: where its knowledge ends, from which month on "
+        "a backtest of it can be defended, and what that rests on.</p>"
+        f"{fold('How to read this page', legend(READING), 'reading')}"
+        '<form class="tools" hidden role="search"><label>Filter <input type="search" id="filter" '
+        'placeholder="model, vendor, generation" autocomplete="off"></label>'
+        f'{check}<span id="count" role="status"></span></form>'
+        "<h2>When a backtest may start</h2>"
+        + region(
+            "When a backtest may start, by model",
+            f'<table class="sorts overview"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>',
+        )
+        + (f'<ul class="keys" aria-hidden="true">{keys}</ul>' if axis else "")
+        + fold("What each month rests on, or why there is none", _rests(rows), "rests")
+    )
+
+
+def _rests(rows: Sequence[Row]) -> str:
+    items = "".join(
+        f'<li data-name="{esc(row["model"])}">{model_link(row["model"])}: {esc(row["safe_from"]["text"])}</li>'
+        for row in rows
+    )
+    return f"<ul>{items}</ul>"
+
+
+def _line(row: Row, axis: Axis | None, labels: Sequence[str]) -> str:
+    identity, ledger, safe = row["identity"], row["ledger"], row["safe_from"]["month"]
+    stated = next((end["month"] for end in row["cutoffs"] if end["kind"] == "vendor-stated"), None)
+    badge = ' <span class="badge">planted</span>' if identity["provider"] == "planted" else ""
+    dollars = ledger["dollars"]
+    words = " ".join(
+        [row["model"], identity["vendor"], identity["generation"], identity["model_id"], identity["provider"]]
+    )
+    cells = [
+        f'<th scope="row">{model_link(row["model"])}{badge}</th>',
+        f'<td class="month"{_key(safe)}>{esc(safe or EM_DASH)}</td>',
+        f'<td class="time"{_key(safe)}>{lanes(row, axis, labels)}</td>' if axis else "",
+        f"<td{_key(stated)}>{esc(stated or EM_DASH)}</td>",
+        *(
+            f"<td>{EM_DASH if said == page_model.UNSTATED else esc(said)}</td>"
+            for said in (identity["generation"], identity["vendor"])
+        ),
+        f'<td class="right" data-sort="{ledger["calls"]}">{ledger["calls"]:,}</td>',
+        f'<td class="right"{"" if dollars is None else f" data-sort={dollars:g}"}>{page_facts.money(dollars)}</td>',
+    ]
+    kind = ' data-planted="yes"' if badge else ""
+    return (
+        f'<tr data-name="{esc(row["model"])}" data-words="{esc(words.lower())}"{kind}>{"".join(cells)}</tr>'
+    )
+
+
+def _key(month: str | None) -> str:
+    return f' data-sort="{month.replace("-", "")}"' if month else ""
+
+
+def _block(block: tables.Block, scoring: str | None, figures: Sequence[Any]) -> str:
+    question = getattr(block.table, "QUESTION", None)
+    parts = [
+        f'<h2>{esc(block.title)}</h2><p class="note">{esc(question) + " " if question else ""}'
+        f"Suite {esc(block.suite)}, protocol {esc(block.protocol)}.</p>",
+        fold("What the columns ask", legend(block.table.QUESTIONS)),
+    ]
+    for place, name in enumerate(block.scorings(scoring)):
+        inside = _scoring(block, name)
+        parts.append(
+            f"<h3>Scoring {esc(name)}</h3>{inside}" if place == 0 else fold(f"Scoring {name}", inside)
+        )
+    parts += [_figure(one) for one in figures if one.block == (block.suite, block.protocol)]
+    return f'<section class="block">{"".join(parts)}</section>'
 
 
 def _scoring(block: tables.Block, scoring: str) -> str:
     printed = tables.leaderboard(block, scoring)
     planted = {row["model"] for row in block.planted()}
+    # The first table of the page says the generation.
+    printed = [{key: text for key, text in line.items() if key != "Generation"} for line in printed]
     measured = [line for line in printed if line["Model"] not in planted]
+    known = [line for line in printed if line["Model"] in planted]
     parts = []
     if measured:
-        parts.append(_table(measured, f"Models, scoring {scoring}", block))
-    truth: list[dict[str, str]] = []
-    if planted:
-        known = [line for line in printed if line["Model"] in planted]
-        parts.append("<h3>Planted respondents</h3>")
+        parts.append(printed_table(measured, f"Models, {block.title}, scoring {scoring}", block))
+    if known:
         parts.append(
-            '<p class="note">Their hindsight is a known parameter, so every estimator can be checked.</p>'
+            '<h4>Planted respondents</h4><p class="note">Their hindsight is a known parameter, so every estimator '
+            "can be checked.</p>"
         )
-        parts.append(_table(known, f"Planted respondents, scoring {scoring}", block))
-        truth = [tables.show_truth(block, record) for record in tables.truth(block, scoring)]
-        if truth:
-            parts.append("<h3>Truth beside estimate</h3>")
-            parts.append(_table(truth, f"Truth beside estimate, scoring {scoring}", block))
-    legend = tables.legend(block, [*printed, *truth])
-    if legend:
-        items = "".join(
-            f"<dt>{html.escape(mark)}</dt><dd>{html.escape(said)}</dd>" for mark, said in legend.items()
-        )
-        parts.append(f'<dl class="legend">{items}</dl>')
-    return "\n".join(parts)
-
-
-def _table(lines: list[dict[str, str]], label: str, block: tables.Block | None = None) -> str:
-    columns = list(dict.fromkeys(column for line in lines for column in line))
-    pattern = tables.mark_pattern(block) if block else None
-    head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
-    body = []
-    for line in lines:
-        cells = []
-        for place, column in enumerate(columns):
-            cell = html.escape(line.get(column, "—"))
-            if pattern and column not in TEXT_COLUMNS:
-                cell = pattern.sub(r"<sup>\1</sup>", cell)
-            if place == 0:
-                cells.append(f'<th scope="row">{cell}</th>')
-            else:
-                cells.append(f'<td class="long">{cell}</td>' if column in LONG else f"<td>{cell}</td>")
-        body.append(f"<tr>{''.join(cells)}</tr>")
-    return (
-        f'<div class="scroll" role="region" aria-label="{html.escape(label)}" tabindex="0"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+        parts.append(printed_table(known, f"Planted respondents, {block.title}, scoring {scoring}", block))
+    truth = [tables.show_truth(block, record) for record in tables.truth(block, scoring)]
+    more = tables.further(block, scoring)
+    marks = tables.legend(block, [*printed, *truth, *(line for _, lines in more for line in lines)])
+    if marks:
+        parts.append(legend(marks))
+    if truth:
+        label = f"Truth beside estimate, {block.title}, scoring {scoring}"
+        parts.append(fold("Truth beside estimate", printed_table(truth, label, block, sortable=False)))
+        found = [recovery.show(block, record) for record in recovery.recovery(block, scoring)]
+        label = f"Bias and coverage over the planted respondents, {block.title}, scoring {scoring}"
+        if found:
+            said = printed_table(found, label, block, sortable=False, named=esc)
+            parts.append(fold("Bias and coverage over the planted respondents", said))
+    for title, lines in more:
+        label = f"{title}, scoring {scoring}"
+        parts.append(fold(title, printed_table(lines, label, block)))
+    return "".join(parts)
 
 
 def _figure(figure: Any) -> str:
-    data = base64.b64encode(figure.svg.read_bytes()).decode("ascii")
+    kind, path = "svg+xml", figure.svg
+    if path.stat().st_size > max(MOST_SVG, figure.png.stat().st_size):
+        kind, path = "png", figure.png
+    data = base64.b64encode(path.read_bytes()).decode("ascii")
+    where = esc("/".join(figure.block))
     return (
-        f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{html.escape(figure.alt)}">'
-        f"<figcaption>{html.escape(figure.caption)}</figcaption></figure>"
+        f'<figure data-block="{where}"><img src="data:image/{kind};base64,{data}" alt="{esc(figure.alt)}">'
+        f"<figcaption>{esc(figure.caption)}</figcaption></figure>"
     )
+
+
+def _cutoffs(rows: list[Row]) -> str:
+    ends = tables.cutoffs(rows)
+    if not ends:
+        return ""
+    label = "Cutoffs side by side and the first month a backtest may start"
+    # What all look for stands where a narrow screen shows it; sentences stand below the page's first table.
+    first = ("Model", "Safe from", "Vendor-stated")
+    ends = [
+        {key: line[key] for key in dict.fromkeys((*first, *line)) if key in line and key not in LONG}
+        for line in ends
+    ]
+    return f'<section class="block"><h2>Cutoffs side by side</h2>{printed_table(ends, label)}</section>'
+
+
+def _disclosures(rows: Sequence[Row]) -> str:
+    items = "".join(
+        f'<li data-name="{esc(row["model"])}">{model_link(row["model"])}: {esc(note)}</li>'
+        for row in rows
+        for note in row["disclosures"]
+    )
+    return f'<section class="block"><h2>Disclosures</h2><ul>{items}</ul></section>' if items else ""
+
+
+def _foot(rows: Sequence[Row]) -> str:
+    versions = sorted({made["package_version"] for row in rows for made in row["provenance"].values()})
+    return (
+        f"<footer><p>Anachron {esc(', '.join(versions) or anachron.__version__)}. Every number follows from the audit "
+        "rows, one JSON file per model, which this page carries; a row names the protocols, code and data it was made "
+        "by, and can be recomputed from its sealed transcripts.</p></footer>"
+    )
+
+
+def _data(rows: Sequence[Row], browsable: Mapping[str, Sequence[str]]) -> str:
+    """Return what the script needs to know, as JSON that no text inside can end."""
+    value = {
+        "models": {files.slug(row["model"]): row["model"] for row in rows},
+        "transcripts": {files.slug(model): list(suites) for model, suites in browsable.items()},
+        "outcomes": OUTCOMES,
+        "arms": {block.suite: dict(getattr(block.table, "ARMS", {})) for block in tables.blocks(rows)},
+        "labels": {block.suite: dict(block.table.LABELS) for block in tables.blocks(rows)},
+    }
+    shown = json.dumps(value, sort_keys=True, ensure_ascii=True)
+    for sign in "<>&":
+        shown = shown.replace(sign, f"\\u{ord(sign):04x}")
+    return shown
+
+
+def _packed(rows: Sequence[Row]) -> str:
+    kept = {files.slug(row["model"]): row for row in rows}
+    return base64.b64encode(zlib.compress(files.canonical_json(kept).encode("utf-8"), 9)).decode("ascii")

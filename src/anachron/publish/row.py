@@ -1,173 +1,38 @@
 """The audit row: one JSON file per model, from the estimates of its suites and its registry entry.
 
 A row is the only thing that tables, figures and frozen copies read. Its numbers carry ten significant digits,
-so that two processors write the same bytes; full precision stays in the estimates.
+so that two processors write the same bytes; full precision stays in the estimates. `row_model` says what a
+row holds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import ConfigDict, Field, ValidationError
+from typing import Any
 
 import anachron
 from anachron import files, suites
 from anachron.blocks import from_ordinal, ordinal
-from anachron.config import ModelEntry, Month, StrictModel
+from anachron.config import ModelEntry
 from anachron.errors import ContractError
+from anachron.llm.prices import Line
+from anachron.publish.row_ledger import ledger
+from anachron.publish.row_model import Row, validate
+from anachron.publish.row_serving import DRIFT, serving
+
+__all__ = ["Row", "build", "read", "safe_from", "validate", "write"]
 
 SCHEMA_VERSION = 1
 SAFE_MARGIN_MONTHS = 3
 """Months added after the latest measured upper bound before a backtest may start."""
 
-TOKEN_KINDS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
-
-
-class RowModel(StrictModel):
-    """A part of a row: unknown keys, text in place of numbers, NaN and infinity are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class EstimateCell(RowModel):
-    """One estimate; keys without a value are left out, apart from `value`."""
-
-    value: float | None = Field(description="The number; null when gated, undefined, or a month.")
-    unit: str = Field(description="Unit of value and interval.")
-    value_month: Month | None = Field(None, description="The value of an estimate that is a month.")
-    n: int | None = Field(None, ge=0, description="What the estimate rests on.")
-    low: float | None = Field(None, description="Lower end of the interval.")
-    high: float | None = Field(None, description="Upper end of the interval.")
-    low_month: Month | None = Field(None, description="Lower end of a month's interval.")
-    high_month: Month | None = Field(None, description="Upper end of a month's interval.")
-    level: float | None = Field(None, gt=0, lt=1, description="Coverage the interval aims at.")
-    method: str | None = Field(None, description="How the interval was made.")
-    draws: int | None = Field(None, ge=0, description="Resampling draws.")
-    valid_draws: int | None = Field(None, ge=0, description="Draws in which the estimate was defined.")
-    seed: int | None = Field(None, description="Seed of the draws.")
-    gate: str | None = Field(None, description="Mark of the gate that decides this estimate.")
-    gate_passed: bool | None = Field(None, description="Whether the gate passed.")
-    gate_figure: float | None = Field(None, description="The number held against the threshold.")
-    gate_threshold: float | None = Field(None, description="The gate's threshold.")
-    gate_text: str | None = Field(None, description="The gate in words, with its figure.")
-    marks: str = Field("", description="Marks that hold for this estimate.")
-    before_value: float | None = Field(None, description="Gated: what the formula gave. Never printed.")
-    before_value_month: Month | None = Field(None, description="Gated: the month the formula gave.")
-    before_low: float | None = Field(None, description="Gated: lower end.")
-    before_high: float | None = Field(None, description="Gated: upper end.")
-
-
-class Identity(RowModel):
-    """Which model was asked, and how."""
-
-    model: str
-    vendor: str
-    generation: str
-    provider: str = Field(description="Provider kind; `planted` and `replay` cost nothing.")
-    model_id: str = Field(description="Identifier sent to the provider.")
-    served_models: list[str] = Field(description="Identifiers the provider said it served.")
-    serving: dict[str, str]
-    sampling: dict[str, dict[str, Any]] = Field(
-        description="Per suite, what replaces the protocol's sampling."
-    )
-    temperature_locked: bool
-    thinking: str
-    tools: str
-    tier: str
-    reps: dict[str, Any] = Field(
-        description="Per suite, repeated samples per arm; absent where not recorded."
-    )
-
-
-class Protocol(RowModel):
-    """Which protocol was run."""
-
-    name: str
-    sha256: str
-    title: str
-
-
-class Panel(RowModel):
-    """Which facts the model was shown and scored against."""
-
-    sha256: str
-    vintage_kinds: list[str]
-    realised_kinds: list[str]
-
-
-class Provenance(RowModel):
-    """What a suite's part of the row was computed by and from."""
-
-    package_version: str
-    protocol: Protocol
-    versions: dict[str, Any] = Field(description="Parser and estimator versions.")
-    fingerprints: dict[str, str] = Field(description="Source fingerprints per stage.")
-    panel: Panel
-    transcripts_sha256: str
-    fingerprint_values: list[str] = Field(description="System fingerprints the provider sent.")
-    provenances: list[str] = Field(description="Where the answers come from: planted, imported, api.")
-
-
-class Cutoff(RowModel):
-    """One statement or measurement of where the model's knowledge ends."""
-
-    label: str
-    kind: Literal["measured", "vendor-stated"]
-    suite: str | None = None
-    scoring: str | None = None
-    month: Month | None
-    low: Month | None = None
-    high: Month | None = None
-    months_from_vendor: int | None = Field(None, description="This month minus the vendor's, in months.")
-    open_ended: bool = Field(False, description="The end, or its upper bound, is the last month asked.")
-    note: str | None = Field(None, description="Why undefined; or how the vendor states it, when and where.")
-
-
-class SafeFrom(RowModel):
-    """Advice on the first month from which a backtest of the model may start; never a certificate."""
-
-    month: Month | None
-    margin_months: int = Field(ge=0)
-    text: str = Field(description="What the advice rests on, or why there is none.")
-
-
-class Ledger(RowModel):
-    """What the audit cost."""
-
-    calls: int
-    input_tokens: int | None
-    cached_tokens: int | None
-    output_tokens: int | None
-    reasoning_tokens: int | None
-    dollars: float | None = Field(description="US dollars; null where the price is not known.")
-    gaps: list[str] = Field(description="What the ledger does not know, in words.")
-
-
-class Row(RowModel):
-    """`results/rows/<model>.json`."""
-
-    schema_version: Literal[1]
-    model: str = Field(min_length=1)
-    identity: Identity
-    provenance: dict[str, Provenance]
-    counts: dict[str, dict[str, Any]]
-    estimates: dict[str, dict[str, dict[str, EstimateCell]]] = Field(
-        description="Suite, scoring, metric: the estimate."
-    )
-    cutoffs: list[Cutoff]
-    safe_from: SafeFrom
-    ledger: Ledger
-    marks: list[str] = Field(description="All marks of the row, in alphabetical order.")
-    disclosures: list[str]
-    planted_truth: dict[str, dict[str, float | str | None]] | None = Field(
-        description="Per suite, the parameters' true metrics; null for a model that is not planted."
-    )
-    side: dict[str, dict[str, Any]] = Field(description="Per suite, results beside the row.")
-
 
 def build(
-    entry: ModelEntry, estimates: dict[str, dict[str, Any]], margin_months: int = SAFE_MARGIN_MONTHS
+    entry: ModelEntry,
+    estimates: dict[str, dict[str, Any]],
+    margin_months: int = SAFE_MARGIN_MONTHS,
+    price_lines: Sequence[Line] = (),
 ) -> dict[str, Any]:
     """Return the audit row of a model.
 
@@ -179,6 +44,8 @@ def build(
         Per suite, what the estimate stage wrote.
     margin_months
         Months that `safe_from` adds after the latest measured upper bound.
+    price_lines
+        The price file (`llm.prices.read`); without a line of the model's price its dollars are null.
 
     Returns
     -------
@@ -210,6 +77,7 @@ def build(
         for cell in metrics.values()
         for mark in cell.get("marks", "")
     }
+    served = serving(entry, parts)
     row: dict[str, Any] = files.rounded(
         {
             "schema_version": SCHEMA_VERSION,
@@ -219,10 +87,12 @@ def build(
             "counts": {suite: part.get("counts") or {} for suite, part in parts.items()},
             "estimates": cells,
             "cutoffs": cutoffs,
-            "safe_from": safe_from(cutoffs, margin_months),
-            "ledger": _ledger(entry, parts),
-            "marks": sorted(marks),
-            "disclosures": list(entry.disclosures),
+            "safe_from": safe_from(cutoffs, margin_months, served.drift),
+            "ledger": ledger(
+                entry, {suite: part.get("usage") or {} for suite, part in parts.items()}, price_lines
+            ),
+            "marks": sorted({*marks, *((DRIFT,) if served.drift else ())}),
+            "disclosures": [*entry.disclosures, *served.said],
             "planted_truth": truth or None,
             "side": side,
         }
@@ -262,7 +132,7 @@ def _identity(entry: ModelEntry, parts: dict[str, dict[str, Any]]) -> dict[str, 
         "serving": dict(entry.serving),
         "sampling": sampling,
         "temperature_locked": entry.temperature_locked,
-        "thinking": entry.thinking,
+        "thinking": str(entry.thinking),
         "tools": entry.tools,
         "tier": entry.tier,
         "reps": {suite: part["reps"] for suite, part in parts.items() if part.get("reps")},
@@ -280,32 +150,6 @@ def _provenance(part: dict[str, Any]) -> dict[str, Any]:
         "fingerprint_values": list(part.get("fingerprint_values") or []),
         "provenances": list(part.get("provenances") or []),
     }
-
-
-def _ledger(entry: ModelEntry, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Add up the suites; a total that lacks a suite is null rather than too small."""
-    usages = {suite: part.get("usage") or {} for suite, part in parts.items()}
-    gaps = []
-    calls = 0
-    for suite, usage in usages.items():
-        asked = usage.get("calls") or 0
-        calls += asked
-        silent = usage.get("calls_without_usage") or 0
-        if silent:
-            gaps.append(f"{suite}: {silent:,} of {asked:,} calls carry no token counts")
-    dollars: float | None = None
-    if entry.provider == "planted":
-        dollars = 0.0
-    elif all(usage.get("dollars") is not None for usage in usages.values()):
-        dollars = float(sum(usage["dollars"] for usage in usages.values()))
-    else:
-        gaps.append("the price of these calls is not known here")
-    tokens: dict[str, int | None] = {}
-    for kind in TOKEN_KINDS:
-        amounts = [usage.get(kind) for usage in usages.values()]
-        known = [int(amount) for amount in amounts if amount is not None]
-        tokens[kind] = sum(known) if len(known) == len(amounts) else None
-    return {"calls": calls, **tokens, "dollars": dollars, "gaps": gaps}
 
 
 def _cutoffs(
@@ -329,12 +173,18 @@ def _cutoffs(
     return found
 
 
-def safe_from(cutoffs: list[dict[str, Any]], margin_months: int = SAFE_MARGIN_MONTHS) -> dict[str, Any]:
+def safe_from(
+    cutoffs: list[dict[str, Any]], margin_months: int = SAFE_MARGIN_MONTHS, drift: str | None = None
+) -> dict[str, Any]:
     """Return the first month from which a backtest may start, or why no month can be named.
 
     It is the month after the latest upper bound of the measured ends that are defined, plus the margin. The
-    vendor's statement never enters. An end at the last month asked is no end: then nothing is named.
+    vendor's statement never enters. An end at the last month asked is no end: then nothing is named. Nor is it
+    where the row is gated because its serving drifted (`drift` says what changed): its answers are not one model's.
     """
+    if drift is not None:
+        text = f"No month can be named: the row is gated as {DRIFT}, since {drift}."
+        return {"month": None, "margin_months": margin_months, "text": text}
     measured = [end for end in cutoffs if end["kind"] == "measured"]
     defined = [end for end in measured if end["month"] is not None]
     if not defined:
@@ -363,25 +213,6 @@ def safe_from(cutoffs: list[dict[str, Any]], margin_months: int = SAFE_MARGIN_MO
 def _span(end: dict[str, Any]) -> str:
     interval = f" [{end['low']}, {end['high']}]" if end.get("low") and end.get("high") else ""
     return f"{end['month']}{interval}"
-
-
-def validate(row: Any, where: str) -> None:
-    """Check a row against `Row`.
-
-    Raises
-    ------
-    ContractError
-        One line per fault: where, key, what is wrong.
-    """
-    try:
-        Row.model_validate(row)
-    except ValidationError as error:
-        lines = []
-        for fault in error.errors():
-            key = ".".join(str(step) for step in fault["loc"]) or "the row"
-            found = "" if fault["type"] == "missing" else f" (found {str(fault['input'])[:60]!r})"
-            lines.append(f"{where}: `{key}`: {fault['msg']}{found}")
-        raise ContractError("\n".join(lines) + "\nRebuild the row from its estimates.") from None
 
 
 def write(row: dict[str, Any], path: Path) -> None:

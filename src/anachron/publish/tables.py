@@ -1,8 +1,7 @@
 """The leaderboard from rows: one CSV for machines, Markdown and one self-contained page for people.
 
-A *block* of the leaderboard is one suite under one protocol: rows of different protocols never share a table.
-Each suite's `table` module says how its estimates print and what the marks mean; nothing here knows a suite
-by name. Models with planted hindsight stand in a block of their own, with the truth beside.
+A table holds one block of rows (`row_blocks`). Each suite's `table` module says how its estimates print and
+what the marks mean; nothing here knows a suite by name.
 """
 
 from __future__ import annotations
@@ -10,91 +9,42 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from anachron import files, suites
 from anachron.blocks import ordinal
-from anachron.errors import ContractError
+from anachron.errors import ConfigError
+from anachron.publish.cells import metrics
+from anachron.publish.row_blocks import Block, Row, blocks, is_planted, ordered
+from anachron.publish.text import fixed
 
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Block:
-    """The rows of one suite under one protocol, in the order they are printed."""
-
-    suite: str
-    protocol: str
-    title: str
-    rows: tuple[Row, ...]
-
-    @property
-    def table(self) -> Any:
-        """The suite's `table` module."""
-        return suites.module(self.suite, "table")
-
-    def scorings(self, preferred: str | None = None) -> list[str]:
-        """Scorings that some row holds, the preferred one first."""
-        held = {name for row in self.rows for name in row["estimates"][self.suite]}
-        names = [name for name in self.table.SCORINGS if name in held]
-        return sorted(names, key=lambda name: name != preferred) if preferred in names else names
-
-    def measured(self) -> list[Row]:
-        """Rows of models whose hindsight is not known beforehand."""
-        return [row for row in self.rows if not is_planted(row, self.suite)]
-
-    def planted(self) -> list[Row]:
-        """Rows of planted respondents."""
-        return [row for row in self.rows if is_planted(row, self.suite)]
+__all__ = [
+    "WORDS",
+    "Block",
+    "Row",
+    "blocks",
+    "check_scoring",
+    "csv_text",
+    "cutoffs",
+    "further",
+    "is_planted",
+    "leaderboard",
+    "legend",
+    "machine",
+    "mark_pattern",
+    "months",
+    "ordered",
+    "parquet",
+    "show_truth",
+    "truth",
+    "write",
+]
 
 
-def is_planted(row: Row, suite: str) -> bool:
-    """Whether the truth behind a row's suite is known."""
-    return suite in (row.get("planted_truth") or {}) or row["identity"]["provider"] == "planted"
-
-
-def ordered(rows: Iterable[Row]) -> list[Row]:
-    """Sort rows by generation, the newest first and unstated ones last; within one, the order given stays."""
-    known: list[Row] = []
-    other: list[Row] = []
-    for row in rows:
-        (known if row["identity"]["generation"][:1].isdigit() else other).append(row)
-    known.sort(key=lambda row: _natural(row["identity"]["generation"]), reverse=True)
-    # A reversed stable sort keeps the order of equals, so registry order survives inside a generation.
-    return known + sorted(other, key=lambda row: row["identity"]["generation"])
-
-
-def _natural(text: str) -> list[tuple[int, int, str]]:
-    parts = re.findall(r"\d+|\D+", text)
-    return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]
-
-
-def blocks(rows: Iterable[Row]) -> list[Block]:
-    """Group rows into the leaderboard's blocks, suites in registry order, protocols by name.
-
-    Raises
-    ------
-    ContractError
-        When one model has two rows in the same block.
-    """
-    groups: dict[tuple[str, str], list[Row]] = {}
-    titles: dict[tuple[str, str], str] = {}
-    for row in ordered(rows):
-        for suite in row["estimates"]:
-            protocol = row["provenance"][suite]["protocol"]
-            key = (suite, protocol["name"])
-            if any(other["model"] == row["model"] for other in groups.get(key, [])):
-                raise ContractError(
-                    f"two rows of model {row['model']!r} under protocol {protocol['name']!r}; give one"
-                )
-            groups.setdefault(key, []).append(row)
-            titles.setdefault(key, protocol["title"])
-    order = list(suites.SUITES)
-    keys = sorted(groups, key=lambda key: (order.index(key[0]) if key[0] in order else len(order), key))
-    return [Block(suite, name, titles[suite, name], tuple(groups[suite, name])) for suite, name in keys]
+WORDS = ("Model", "Generation", "Metric")
+"""Columns of printed tables that hold names, in which a letter is no mark."""
 
 
 def leaderboard(block: Block, scoring: str) -> list[dict[str, str]]:
@@ -103,10 +53,16 @@ def leaderboard(block: Block, scoring: str) -> list[dict[str, str]]:
         {
             "Model": row["model"],
             "Generation": row["identity"]["generation"],
-            **block.table.cells(row, scoring),
+            **block.table.cells(metrics(row, block.suite, scoring)),
         }
         for row in block.rows
     ]
+
+
+def further(block: Block, scoring: str) -> list[tuple[str, list[dict[str, str]]]]:
+    """Return the further tables of a block, each with its title; only suites whose `table` has `further` have any."""
+    made = getattr(block.table, "further", None)
+    return list(made(block.printed(), scoring)) if made else []
 
 
 # --- machine-readable ---------------------------------------------------------------------------------
@@ -133,9 +89,9 @@ def _record(block: Block, row: Row, scoring: str) -> dict[str, Any]:
         "scoring": scoring,
         "safe_from": row["safe_from"]["month"],
     }
-    metrics = row["estimates"][block.suite].get(scoring, {})
+    estimates = metrics(row, block.suite, scoring)
     for column, metric in block.table.MACHINE.items():
-        cell = metrics.get(metric, {"value": None})
+        cell = estimates.get(metric, {"value": None})
         month = cell.get("value_month")
         record[column] = month if month is not None else cell["value"]
         record[f"{column}_low"] = cell.get("low_month", cell.get("low"))
@@ -143,7 +99,7 @@ def _record(block: Block, row: Row, scoring: str) -> dict[str, Any]:
         record[f"{column}_n"] = cell.get("n")
         record[f"{column}_gate"] = cell.get("gate") if cell.get("gate_passed") is False else None
         record[f"{column}_marks"] = cell.get("marks") or None
-    for column, text in block.table.cells(row, scoring).items():
+    for column, text in block.table.cells(estimates).items():
         record[f"printed {column}"] = text
     return record
 
@@ -159,27 +115,53 @@ def csv_text(records: list[dict[str, Any]]) -> str:
     return buffer.getvalue()
 
 
+def parquet(records: list[dict[str, Any]], path: Path) -> None:
+    """Write records as Parquet, the columns those of `csv_text`: counts whole, other numbers as floats, else text."""
+    import pyarrow as arrow
+    import pyarrow.parquet
+
+    columns = dict.fromkeys(column for record in records for column in record)
+    kinds = {name: _kind(name, [record.get(name) for record in records]) for name in columns}
+    held = {
+        name: arrow.array([record.get(name) for record in records], getattr(arrow, kind)())
+        for name, kind in kinds.items()
+    }
+    with files.atomic_path(path) as part:
+        pyarrow.parquet.write_table(arrow.table(held), part, compression="zstd")
+
+
+def _kind(name: str, values: list[Any]) -> str:
+    """Return a column's type, the same for all rows there may be: by its name where it has no value."""
+    known = [value for value in values if value is not None]
+    if name.endswith("_n"):
+        return "int64"
+    if known:
+        return "string" if isinstance(known[0], str) else "float64"
+    plain = name.endswith(("_gate", "_marks")) or name.startswith("printed ")
+    return "string" if plain or "_" not in name else "null"
+
+
 # --- planted truth ------------------------------------------------------------------------------------
 
 
 def truth(block: Block, scoring: str) -> list[dict[str, Any]]:
-    """Return truth beside estimate for the planted rows of a block.
+    """Return truth beside estimate for the planted rows of a block, both by the scoring's definitions.
 
     Returns
     -------
     list of dict
-        model, metric, truth, estimate, low, high, error (estimate minus truth; months for a month), covered
+        model, metric, unit, truth, estimate, low, high, error (estimate minus truth; months for a month), covered
         ("yes", "no", or "" where there is no interval), gate (mark of a failed gate). Only metrics that the
         suite labels (`LABELS`).
     """
     found = []
     for row in block.planted():
-        known = (row.get("planted_truth") or {}).get(block.suite, {})
-        metrics = row["estimates"][block.suite].get(scoring, {})
+        known = (row.get("planted_truth") or {}).get(block.suite, {}).get(scoring, {})
+        estimates = metrics(row, block.suite, scoring)
         for metric in block.table.LABELS:
             if metric not in known:
                 continue
-            cell = metrics.get(metric, {"value": None})
+            cell = estimates.get(metric, {"value": None})
             month = cell.get("value_month")
             value = month if month is not None else cell["value"]
             low = cell.get("low_month", cell.get("low"))
@@ -189,6 +171,7 @@ def truth(block: Block, scoring: str) -> list[dict[str, Any]]:
                     "model": row["model"],
                     "scoring": scoring,
                     "metric": metric,
+                    "unit": cell.get("unit"),
                     "truth": known[metric],
                     "estimate": value,
                     "low": low,
@@ -217,12 +200,13 @@ def _covered(true: Any, low: Any, high: Any) -> str:
 
 def show_truth(block: Block, record: dict[str, Any]) -> dict[str, str]:
     """Return a record of `truth` as printed."""
-    fixed = block.table.fixed
+    # A share cannot be negative, so a plus before it would suggest a difference.
+    signed = record["unit"] != "share"
 
-    def text(value: Any, places: int = 3) -> str:
+    def text(value: Any, plus: bool = signed) -> str:
         if value is None:
             return "—"
-        return value if isinstance(value, str) else fixed(value, places, plus=True)
+        return value if isinstance(value, str) else str(fixed(value, 3, plus=plus))
 
     estimate = text(record["estimate"])
     if record["estimate"] is None and record["gate"]:
@@ -232,7 +216,7 @@ def show_truth(block: Block, record: dict[str, Any]) -> dict[str, str]:
             end if isinstance(end, str) else fixed(end, 2) for end in (record["low"], record["high"])
         )
         estimate += f" [{low}, {high}]"
-    error = text(record["error"])
+    error = text(record["error"], plus=True)
     if isinstance(record["truth"], str) and record["error"] is not None:
         error = months(record["error"])
     return {
@@ -247,7 +231,8 @@ def show_truth(block: Block, record: dict[str, Any]) -> dict[str, str]:
 
 def months(number: int) -> str:
     """Return a signed number of months in words."""
-    return f"{number:+d} month{'' if abs(number) == 1 else 's'}".replace("-", "−")
+    sign = "+" if number > 0 else ""
+    return f"{sign}{number} month{'' if abs(number) == 1 else 's'}".replace("-", "−")
 
 
 # --- what several outputs need ------------------------------------------------------------------------
@@ -261,7 +246,7 @@ def legend(block: Block, printed: Iterable[dict[str, str]]) -> dict[str, str]:
         mark
         for cells in printed
         for column, text in cells.items()
-        if column not in ("Model", "Generation", "Metric")
+        if column not in WORDS
         for found in pattern.finditer(text)
         for mark in found.group(1)
     }
@@ -285,6 +270,9 @@ def cutoffs(rows: Iterable[Row]) -> list[dict[str, str]]:
             if end["kind"] == "vendor-stated":
                 vendor = month
                 continue
+            if end["kind"] == "self-reported":
+                line["Self-reported"] = month
+                continue
             if end.get("low") and end.get("high"):
                 month += f" [{end['low']}, {end['high']}]"
             line[f"Measured {end['label']}"] = month
@@ -297,14 +285,23 @@ def cutoffs(rows: Iterable[Row]) -> list[dict[str, str]]:
     return lines
 
 
+def check_scoring(rows: list[Row], scoring: str) -> None:
+    """Raise `ConfigError` when no suite of the rows knows a scoring of this name."""
+    known = dict.fromkeys(
+        name for row in rows for suite in row["estimates"] for name in suites.module(suite, "table").SCORINGS
+    )
+    if scoring not in known:
+        raise ConfigError(f"scoring {scoring!r} is not known; known scorings: {', '.join(known)}")
+
+
 def write(
     rows: list[Row],
     out: Path,
     scoring: str | None = None,
     figures: list[Any] | None = None,
-    names: Iterable[str] = ("csv", "md", "html"),
+    browsable: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Path]:
-    """Write `leaderboard.csv`, `.md` and `.html` into `out`.
+    """Write the tables `leaderboard.csv`, `.parquet`, `.md` and `.tex` and the page `index.html` into `out`.
 
     Parameters
     ----------
@@ -316,24 +313,25 @@ def write(
         Scoring that is printed first; a suite's own first one when None.
     figures
         What `figures.write` returned; shown in the page.
-    names
-        Which of the three.
+    browsable
+        What `browse.found` returned: whose transcripts lie beside the page.
 
     Returns
     -------
     list of Path
         The files written.
     """
-    from anachron.publish import markdown, page
+    from anachron.publish import latex, markdown, page
 
-    texts = {
-        "csv": lambda: csv_text(machine(rows)),
-        "md": lambda: markdown.text(rows, scoring),
-        "html": lambda: page.text(rows, scoring, figures or []),
+    records = machine(rows)
+    made = {  # all, before any is written
+        out / "leaderboard.csv": csv_text(records),
+        out / "leaderboard.md": markdown.text(rows, scoring),
+        out / "leaderboard.tex": latex.text(rows, scoring),
+        out / page.NAME: page.text(rows, scoring, figures or [], browsable),
     }
-    written = []
-    for name in names:
-        path = out / f"leaderboard.{name}"
-        files.write_text(path, texts[name]())
-        written.append(path)
-    return written
+    for path, text in made.items():
+        files.write_text(path, text)
+    table = out / "leaderboard.parquet"
+    parquet(records, table)
+    return [*made, table]
