@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+import functools
 from collections.abc import Sequence
 
 from anachron.config import BlockRule
@@ -9,11 +11,22 @@ from anachron.errors import ConfigError
 
 LAST_FIVE_YEAR_SPAN = 2024
 
+MONTH_NAMES = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+"""In English whatever the locale: prompts hold them, and a prompt that changes is paid for anew."""
+
 
 def months(start: str, end: str) -> list[str]:
     """Return the months from `start` to `end` (``YYYY-MM``, both included); empty when `end` is earlier."""
+    return list(_months(start, end))
+
+
+@functools.lru_cache(maxsize=256)
+def _months(start: str, end: str) -> tuple[str, ...]:
     first, last = ordinal(start), ordinal(end)
-    return [from_ordinal(value) for value in range(first, last + 1)]
+    return tuple(from_ordinal(value) for value in range(first, last + 1))
 
 
 def ordinal(month: str) -> int:
@@ -24,6 +37,21 @@ def ordinal(month: str) -> int:
 def from_ordinal(value: int) -> str:
     """Return the month (``YYYY-MM``) of a running number."""
     return f"{value // 12:04d}-{value % 12 + 1:02d}"
+
+
+def last_day(month: str) -> str:
+    """Return the last day of a month, ``YYYY-MM-DD``."""
+    year, number = int(month[:4]), int(month[5:7])
+    return f"{month[:7]}-{calendar.monthrange(year, number)[1]:02d}"
+
+
+def in_words(month: str) -> str:
+    """Return a month (``YYYY-MM`` or a date) in words.
+
+    >>> in_words("2020-03")
+    'March 2020'
+    """
+    return f"{MONTH_NAMES[int(month[5:7]) - 1]} {month[:4]}"
 
 
 def span_of(month: str) -> str:

@@ -19,6 +19,10 @@ class SourceError(AnachronError):
     """A data source is missing, unreadable or refuses."""
 
 
+class BacktestError(AnachronError):
+    """A table of forecasts cannot be audited as it stands."""
+
+
 class CollectError(AnachronError):
     """Collecting stopped; what was answered before is in the store."""
 

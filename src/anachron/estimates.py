@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from anachron.errors import ContractError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Unit = Literal["share", "share difference", "months", "month", "count", "coefficient", "t", "p", "score"]
 
@@ -110,6 +116,41 @@ def records(estimates: Iterable[Estimate], suite: str, scoring: str) -> list[dic
     if twice:
         raise ValueError(f"metrics written twice: {sorted(twice)}")
     return found
+
+
+def require_one_model(answers: pd.DataFrame) -> None:
+    """Raise `ContractError` when answers are those of several models: estimates are of one."""
+    models = sorted(answers["model"].unique())
+    if len(models) > 1:
+        raise ContractError(
+            f"answers of several models in one table: {', '.join(models[:5])}; estimate one at a time"
+        )
+
+
+def count_readings(answers: pd.DataFrame) -> dict[str, dict[str, int]]:
+    """Return how many answers of each arm read how (column `reading`), both sorted."""
+    counted = Counter(zip(answers["arm"].tolist(), answers["reading"].tolist(), strict=True))
+    found: dict[str, dict[str, int]] = {}
+    for (arm, reading), number in sorted(counted.items()):
+        found.setdefault(str(arm), {})[str(reading)] = number
+    return found
+
+
+def arm_counts(answers: pd.DataFrame, arms: Sequence[str] | None) -> dict[str, Any]:
+    """Return readings, asked and answered by arm, for a suite whose answers are all that it asked.
+
+    The latter two are the same then: a block is sealed when every request is answered.
+
+    Parameters
+    ----------
+    answers
+        Columns arm and reading.
+    arms
+        Arms the model was asked; those that have answers when None.
+    """
+    readings = count_readings(answers)
+    held = {arm: sum(readings.get(arm, {}).values()) for arm in (arms or sorted(readings))}
+    return {"readings": readings, "asked": held, "answered": dict(held)}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,9 +64,12 @@ def readable_json(value: Any) -> str:
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def canonical_json(value: Any) -> str:
     """Return the one JSON text of `value`: sorted keys, no spaces, no NaN; equal values give equal text."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def read_json(path: Path) -> Any:
@@ -74,7 +78,8 @@ def read_json(path: Path) -> Any:
     Raises
     ------
     ContractError
-        When the file is missing, is not UTF-8, or is not JSON; the text names file, line and column.
+        When the file is missing, cannot be read, is not UTF-8, or is not JSON; the text names
+        the file, and line and column where it can.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -88,6 +93,10 @@ def read_json(path: Path) -> Any:
         ) from None
     except RecursionError:
         raise ContractError(f"{path}: JSON nested too deeply to read") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise ContractError(f"{path}: not JSON that this program writes: {error}") from None
+    except OSError as error:
+        raise ContractError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def sha256_text(text: str) -> str:
@@ -140,11 +149,22 @@ def slug(name: str) -> str:
     text = quote(name, safe="").replace("~", "%7E")
     if text.startswith("."):
         text = "%2E" + text[1:].replace(".", "%2E")
+    if PERIODIC_END.search(text) and text[-3] != "%":
+        text = f"{text[:-1]}%{ord(text[-1]):02X}"
+    if PERIODIC_END.search(text):
+        raise AnachronError(
+            f"the model name {name[:60]!r}… ends in one sign twenty times or more; shorten it"
+        )
     if len(text) > 200:
         raise AnachronError(
-            f"the model name {name[:60]!r}… is too long for a file name; use under 200 characters"
+            f"the model name {name[:60]!r}… is too long for a file name; use under 200 characters "
+            "(signs and letters beyond a-z count three or more each)"
         )
     return text
+
+
+PERIODIC_END = re.compile(r"(?P<part>.{1,10})(?P=part){19}$", re.DOTALL)
+"""Snakemake refuses a file name that ends so: it takes it for a rule that calls itself without end."""
 
 
 def unslug(text: str) -> str:

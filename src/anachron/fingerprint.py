@@ -14,16 +14,22 @@ from anachron.files import sha256_text
 
 PACKAGE = "anachron"
 ROOT = Path(__file__).resolve().parent
+DATA = (".css", ".csv", ".js")
+"""Ends of names of files that belong to the module beside them."""
 
 STAGES: dict[str, tuple[str, ...]] = {
-    "panel": ("anachron.items.panel",),
+    "panel": ("anachron.suites.{suite}.items",),
     "ask": ("anachron.suites.{suite}.ask",),
     "parse": ("anachron.suites.{suite}.parse",),
     "estimate": ("anachron.suites.{suite}.estimate", "anachron.stages_estimate"),
+    "forecasts": ("anachron.suites.{suite}.forecasts", "anachron.stages_forecasts"),
     "row": ("anachron.publish.row", "anachron.suites.{suite}.table"),
+    "browse": ("anachron.publish.browse",),
+    "backtest": ("anachron.backtest.audit", "anachron.backtest.render"),
     "publish": (
         "anachron.publish.tables",
         "anachron.publish.figures",
+        "anachron.publish.page",
         "anachron.suites.{suite}.table",
         "anachron.suites.{suite}.figures",
     ),
@@ -89,15 +95,22 @@ def _path(name: str) -> Path | None:
     return None
 
 
-def _source(name: str) -> str:
+def _text(name: str) -> str:
     path = _path(name)
     return path.read_text(encoding="utf-8") if path else ""
+
+
+def _source(name: str) -> str:
+    """Return a module's text, and those of the data files beside it that bear its name: it reads them."""
+    path = _path(name)
+    beside = sorted(path.parent.glob(f"{path.stem}.*")) if path and path.stem != "__init__" else []
+    return _text(name) + "".join(one.read_text(encoding="utf-8") for one in beside if one.suffix in DATA)
 
 
 @functools.cache
 def _imports(name: str) -> tuple[str, ...]:
     found: list[str] = []
-    for node in ast.walk(ast.parse(_source(name))):
+    for node in ast.walk(ast.parse(_text(name))):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:

@@ -89,7 +89,8 @@ class Requests(Contract):
     shown_date: Series[str] = pa.Field(nullable=True)
     """The date the prompt states; missing where it states none."""
     temperature: Series[float] = pa.Field(ge=0)
-    max_tokens: Series[int] = pa.Field(gt=0)
+    max_tokens: Series[int] = pa.Field(ge=0)
+    """Cap on the answer's tokens; 0 asks for no answer but for the log-probabilities of the prompt's tokens."""
     tiers: Series[str]
     """The protocol tiers that ask this request, comma-separated."""
 
@@ -126,14 +127,18 @@ class Transcripts(Contract):
     sampling: Series[str] = pa.Field(nullable=True)
     """What is known of the sampling settings, as canonical JSON or as an artifact recorded it."""
     prompt_sha256: Series[str] = pa.Field(nullable=True)
+    logprobs: Series[str] = pa.Field(nullable=True, default=None)
+    """Log-probabilities of the answer's tokens with their alternatives, as canonical JSON
+    (`llm.providers.logprobs_text`); missing where none were asked for or given."""
     recorded: Series[str] = pa.Field(nullable=True)
     """The answer that an imported artifact had already parsed; missing for answers of our own."""
     provenance: Series[str] = pa.Field(isin=PROVENANCES)
 
     class Config:
-        """One row per arm, item, rep and duplicate."""
+        """One row per arm, item, rep and duplicate. A frame without log-probabilities gets an empty column."""
 
         unique = ["arm", "item", "rep", "duplicate"]
+        add_missing_columns = True
 
 
 class Answers(Contract):
@@ -154,6 +159,7 @@ class Answers(Contract):
         """One row per arm, item, rep and duplicate."""
 
         unique = ["arm", "item", "rep", "duplicate"]
+        add_missing_columns = True
 
 
 class Estimates(Contract):
@@ -176,7 +182,7 @@ class Estimates(Contract):
     high: Series[float] = pa.Field(nullable=True)
     low_month: Series[str] = pa.Field(nullable=True)
     high_month: Series[str] = pa.Field(nullable=True)
-    level: Series[float] = pa.Field(gt=0, lt=1, nullable=True)
+    level: Series[float] = pa.Field(gt=0, le=1, nullable=True)
     method: Series[str] = pa.Field(nullable=True)
     """How the interval was made; missing when there is none."""
     draws: Series[pd.Int64Dtype] = pa.Field(ge=0, nullable=True)
@@ -221,6 +227,10 @@ def check(frame: pd.DataFrame, contract: type[C], where: str) -> pd.DataFrame:
 
 def _faults(error: SchemaErrors) -> str:
     cases = error.failure_cases
+    # A rule about whole rows lists every column of a row that breaks it; one is enough.
+    whole = cases["schema_context"] == "DataFrameSchema"
+    again = whole & cases.duplicated(["check", "index"])
+    cases = cases.assign(column=cases["column"].mask(whole & cases["index"].notna()))[~again]
     lines = []
     for (column, rule), group in cases.groupby(["column", "check"], dropna=False, sort=False):
         first = group.iloc[0]

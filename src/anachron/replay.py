@@ -7,25 +7,21 @@ entry with provider ``replay`` points to.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anachron import fingerprint, suites
-from anachron.config import MacroSource, ModelEntry
+from anachron.config import ModelEntry, Sources
 from anachron.errors import AnachronError, ImportFailure
 from anachron.files import sha256_file, slug, write_json
+from anachron.memory import give_back, thrifty_memory
+from anachron.staging import scratch, together
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PANEL_FILE = "panel.parquet"
-M_MMAP_THRESHOLD = -3
-MAPPED_FROM_BYTES = 1 << 17
 
 
 def import_suite(suite: str, folder: Path, out: Path, protocol_path: Path, force: bool = False) -> str:
@@ -61,7 +57,7 @@ def import_suite(suite: str, folder: Path, out: Path, protocol_path: Path, force
     protocol = suites.load_protocol(suite, protocol_path)
     place = out / suite
     entries: list[ModelEntry] = []
-    with _staging(place) as staged:
+    with scratch(place, ".import-") as staged:
         panel = artifact.panel(folder, protocol)
         if panel is not None:
             panel.to_parquet(staged / PANEL_FILE, compression="zstd", index=False)
@@ -85,7 +81,7 @@ def replay(
     out: Path,
     protocol_path: Path,
     scoring: str | None = None,
-    macro: MacroSource | None = None,
+    sources: Sources | None = None,
 ) -> list[Path]:
     """Go from a folder of published records to audit rows and a leaderboard.
 
@@ -95,10 +91,10 @@ def replay(
         As for `import_suite`.
     out
         Gets ``<slug>.json`` (the row) and ``estimates/<slug>.json`` (full precision) per model, and
-        ``leaderboard.csv``, ``.md`` and ``.html``.
+        ``leaderboard.csv``, ``.parquet``, ``.md``, ``.tex`` and ``index.html``.
     scoring
         Scoring the tables print first; the suite's own first one when None.
-    macro
+    sources
         Where realised directions come from when the records bring none; the embedded snapshot when None.
 
     Returns
@@ -119,28 +115,71 @@ def replay(
     known_scorings = suites.module(suite, "table").SCORINGS
     if scoring is not None and scoring not in known_scorings:
         raise AnachronError(f"scoring {scoring!r} is not known; known scorings: {', '.join(known_scorings)}")
-    panel = artifact.panel(folder, protocol)
-    if panel is None:
-        from anachron.items.panel import build
-
-        panel = build(protocol, macro or MacroSource(), protocol.decision_dates)
+    panel = _truth(artifact, suite, folder, protocol, sources)
     documents: dict[str, dict[str, Any]] = {}
     table: list[dict[str, Any]] = []
-    with _thrifty_memory():
+    with thrifty_memory():
         for model in artifact.each(folder, protocol):
             entry = _entry(artifact, model, protocol, str(folder), None)
             documents[entry.slug] = _estimates(entry, suite, protocol, model.transcripts, panel)
             del model  # before the next one is read
             table.append(rows.build(entry, {suite: documents[entry.slug]}))
+            give_back()
     table.sort(key=lambda one: str(one["model"]))
-    written = []
-    for name, found in sorted(documents.items()):
-        written.append(out / "estimates" / f"{name}.json")
-        write_json(written[-1], found)
-    for one in table:
-        written.append(out / f"{slug(one['model'])}.json")
-        rows.write(one, written[-1])
-    return written + tables.write(table, out, scoring)
+    with together(out) as staged:
+        written = []
+        for name, found in sorted(documents.items()):
+            written.append(staged / "estimates" / f"{name}.json")
+            write_json(written[-1], found)
+        for one in table:
+            written.append(staged / f"{slug(one['model'])}.json")
+            rows.write(one, written[-1])
+        written += tables.write(table, staged, scoring)
+    return [out / path.relative_to(staged) for path in written]
+
+
+def recomputed(
+    suite: str, folder: Path, model: str, protocol_path: Path, sources: Sources | None = None
+) -> dict[str, Any]:
+    """Return the audit row of one model from a folder of published records, as `replay` writes it.
+
+    Parameters
+    ----------
+    model
+        The model's name in the records.
+    suite, folder, protocol_path, sources
+        As for `replay`.
+
+    Raises
+    ------
+    ImportFailure
+        When the records hold no such model, or cannot be read.
+    """
+    from anachron.publish import row as rows
+
+    artifact = suites.module(suite, "artifact")
+    protocol = suites.load_protocol(suite, protocol_path)
+    others = []
+    with thrifty_memory():
+        for found in artifact.each(folder, protocol):
+            if found.name == model:
+                panel = _truth(artifact, suite, folder, protocol, sources)
+                entry = _entry(artifact, found, protocol, str(folder), None)
+                return rows.build(
+                    entry, {suite: _estimates(entry, suite, protocol, found.transcripts, panel)}
+                )
+            others.append(found.name)
+    raise ImportFailure(
+        f"{folder}: holds no records of {model!r}; it holds {', '.join(sorted(others)) or 'no model'}"
+    )
+
+
+def _truth(artifact: Any, suite: str, folder: Path, protocol: Any, sources: Sources | None) -> pd.DataFrame:
+    """Return what recorded answers are held against: what the records bring, else what the sources say."""
+    panel: pd.DataFrame | None = artifact.panel(folder, protocol)
+    if panel is None:
+        panel = suites.module(suite, "items").build(protocol, sources or Sources(), protocol.months)
+    return panel
 
 
 def _estimates(
@@ -191,20 +230,6 @@ def _snippet(entries: list[ModelEntry]) -> str:
     return textwrap.indent(text, "  ")
 
 
-@contextmanager
-def _staging(place: Path) -> Iterator[Path]:
-    """Give a folder beside the final files, gone afterwards; `place` goes too if it was made for nothing."""
-    made = not place.exists()
-    place.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(dir=place, prefix=".import-"))
-    try:
-        yield staged
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-        if made and not any(place.iterdir()):
-            place.rmdir()
-
-
 def _put(staged: Path, place: Path, force: bool) -> None:
     """Move the staged files to their place; equal files stay untouched, others make way only if forced."""
     new = []
@@ -221,24 +246,3 @@ def _put(staged: Path, place: Path, force: bool) -> None:
     for path in new:
         path.chmod(0o644)
         path.replace(place / path.name)
-
-
-@contextmanager
-def _thrifty_memory() -> Iterator[None]:
-    """Give memory back while many models pass, each with tens of megabytes of text.
-
-    Arrow's own pool keeps what it was given, so the system's is used. The C library (glibc) raises the size
-    from which it maps blocks apart after the first large one is freed, and then keeps them; here it stays fixed.
-    """
-    import ctypes
-
-    import pyarrow
-
-    before = pyarrow.default_memory_pool()
-    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
-    with suppress(OSError, AttributeError, TypeError):  # another C library
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, MAPPED_FROM_BYTES)
-    try:
-        yield
-    finally:
-        pyarrow.set_memory_pool(before)

@@ -12,7 +12,8 @@ from anachron.suites import SUITES, module
 
 
 def schemas() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (file name, JSON Schema) of the configuration, the registry, every protocol and the row."""
+    """Yield (file name, JSON Schema) of the configuration, the registry, every protocol, the row and an audit."""
+    from anachron.backtest.result import Audit
     from anachron.publish.row import Row
 
     yield "config.schema.json", Config.model_json_schema()
@@ -21,6 +22,7 @@ def schemas() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"protocol.{suite}.schema.json", module(suite, "protocol").Protocol.model_json_schema()
         yield f"planted.{suite}.schema.json", module(suite, "planted").Parameters.model_json_schema()
     yield "row.schema.json", Row.model_json_schema()
+    yield "backtest.schema.json", Audit.model_json_schema()
 
 
 def write(folder: Path) -> list[Path]:

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anachron import suites
 from anachron.config import ModelEntry
+from anachron.errors import ContractError
 from anachron.estimates import Result
+from anachron.files import canonical_json, read_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION = 1
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
+
+
+def estimated(
+    entry: ModelEntry, suite: str, answers: pd.DataFrame, panel: pd.DataFrame, protocol: Any
+) -> Result:
+    """Return what a suite's estimator finds in one model's answers.
+
+    A suite whose `estimate` module has `KNOWS_CUTOFF` is told the cutoff that the vendor states.
+    """
+    estimator = suites.module(suite, "estimate")
+    known = {"cutoff": entry.vendor_cutoff.value} if getattr(estimator, "KNOWS_CUTOFF", False) else {}
+    result: Result = estimator.estimate(
+        answers, panel, protocol, tier=entry.tier, arms=entry.arms.get(suite), **known
+    )
+    return result
 
 
 def document(
@@ -45,7 +65,8 @@ def document(
     result
         What the suite's estimator returned.
     truth
-        Planted models: the true value (a number or a month) per metric.
+        Planted models: per scoring, the true value (a number or a month) of each metric by that scoring's
+        definition.
     fingerprints
         Source fingerprint per stage.
 
@@ -74,6 +95,7 @@ def document(
         "served_models": _distinct(transcripts, "served_model"),
         "fingerprint_values": _distinct(transcripts, "fingerprint"),
         "provenances": _distinct(transcripts, "provenance"),
+        "unknown_endings": unknown_endings(transcripts),
         "reps": _reps(transcripts),
         "usage": _usage(transcripts),
         "truth": dict(truth) if truth is not None else None,
@@ -81,6 +103,74 @@ def document(
         "side": result.side,
         "estimates": result.records,
     }
+
+
+class Record(BaseModel):
+    """What a row needs of every estimate to find its place; the row's own contract checks the rest."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    suite: str
+    scoring: str
+    metric: str
+    value: Any
+    marks: str
+
+
+class Document(BaseModel):
+    """The keys of an estimates document that a row is built from."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    schema_version: int = Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)
+    model: str
+    suite: str
+    protocol: dict[str, Any]
+    versions: dict[str, Any]
+    fingerprints: dict[str, Any]
+    panel: dict[str, Any]
+    transcripts_sha256: str
+    served_models: list[str]
+    fingerprint_values: list[str]
+    provenances: list[str]
+    reps: dict[str, int]
+    usage: dict[str, int | float | None]
+    truth: dict[str, Any] | None
+    counts: dict[str, Any]
+    side: dict[str, Any]
+    estimates: list[Record] = Field(min_length=1)
+
+
+def read_documents(paths: Sequence[Path]) -> dict[str, dict[str, Any]]:
+    """Read estimates documents that `document` made; return them by suite.
+
+    Raises
+    ------
+    ContractError
+        When a file is no such document, names a suite that is not known, or two are of one suite.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    came_from: dict[str, Path] = {}
+    for path in paths:
+        read = read_json(path)
+        try:
+            Document.model_validate(read)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            key = ".".join(str(step) for step in fault["loc"]) or "the document"
+            raise ContractError(f"{path}: `{key}`: {fault['msg']}; estimate again") from None
+        try:
+            canonical_json(read)
+        except ValueError:
+            raise ContractError(
+                f"{path}: holds NaN or infinity, which is no estimate; estimate again"
+            ) from None
+        suite = read["suite"]
+        suites.module(suite, "table")
+        if suite in found:
+            raise ContractError(f"{came_from[suite]} and {path}: both are estimates of {suite!r}; give one")
+        came_from[suite], found[suite] = path, read
+    return found
 
 
 def frame_sha256(frame: pd.DataFrame) -> str:
@@ -119,6 +209,15 @@ def _distinct(frame: pd.DataFrame, column: str) -> list[str]:
 def _one_or_all(found: list[str], stated: str) -> str | list[str]:
     """Return the parser version of the answers; the parser's own where there are no answers."""
     return found if len(found) > 1 else (found[0] if found else stated)
+
+
+def unknown_endings(transcripts: pd.DataFrame) -> dict[str, int]:
+    """Return how many answers ended for a reason that no provider documents, by reason."""
+    from anachron.llm.providers import known_ending
+
+    counted = transcripts["finish_reason"].dropna().value_counts()
+    found = {str(reason): int(number) for reason, number in counted.items()}
+    return {reason: found[reason] for reason in sorted(found) if not known_ending(reason)}
 
 
 def _reps(transcripts: pd.DataFrame) -> dict[str, int]:

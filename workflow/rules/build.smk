@@ -1,13 +1,14 @@
 # Builds what was true and known on each decision date.
 #
-# in:  resources/snapshot/*.parquet (`ancient`: a new month of data must not touch earlier spans;
-#      `depends` carries the digest of the data each span can see)
+# in:  resources/snapshot/*.parquet, and the tables that `sources` names (`ancient`: a new month of data must not
+#      touch earlier spans; `depends` carries the digest of the data each span can see)
 # out: results/panel/<suite>/<span>.parquet
 
 
 rule panel:
     input:
-        snapshot=ancient(f"{PLAN.config.macro.path}/digests.json"),
+        snapshot=ancient(f"{PLAN.config.sources.snapshot}/digests.json"),
+        tables=panel_tables,
     output:
         f"{RESULTS}/panel/{{suite}}/{{span}}.parquet",
     log:
@@ -18,8 +19,8 @@ rule panel:
         "../../envs/anachron.yaml"
     params:
         protocol=lambda wildcards: PLAN.config.protocols[wildcards.suite],
-        macro=PLAN.macro_json(),
+        sources=PLAN.sources_json(),
         depends=lambda wildcards: PLAN.panel_params(wildcards.suite, wildcards.span),
     shell:
         "python -m anachron panel --suite {wildcards.suite:q} --protocol {params.protocol:q}"
-        " --span {wildcards.span:q} --macro {params.macro:q} --output {output:q} > {log:q} 2>&1"
+        " --span {wildcards.span:q} --sources {params.sources:q} --output {output:q} > {log:q} 2>&1"

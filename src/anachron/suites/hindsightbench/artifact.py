@@ -13,6 +13,7 @@ this module. Nothing is guessed: what a record does not say is missing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as arrow
 
 from anachron import frames
 from anachron.errors import ImportFailure
@@ -30,7 +32,7 @@ from anachron.suites.hindsightbench.protocol import ALL_ARMS, PROBES, Protocol, 
 
 SUITE = "hindsightbench"
 ORDER = ["arm", "item", "rep", "duplicate"]
-KEYS_AT_ONCE = 512
+ROWS_AT_ONCE = 512
 
 
 class Model(NamedTuple):
@@ -133,7 +135,8 @@ def tier(transcripts: pd.DataFrame, protocol: Protocol) -> Tier:
 def panel(folder: Path, protocol: Protocol) -> pd.DataFrame | None:
     """Return the realised directions that come with a folder, or None; see `Artifact.panel`."""
     place = folder / artifact_parquet.PANEL
-    return artifact_parquet.panel(place, protocol) if place.is_file() else None
+    # A link that leads nowhere is a panel that got lost, not one that was never there.
+    return artifact_parquet.panel(place, protocol) if os.path.lexists(place) else None
 
 
 def _form(folder: Path) -> str:
@@ -160,7 +163,7 @@ def _transcripts(rows: pd.DataFrame, model: str, protocol: Protocol, notes: list
     for outcome in ("empty", "error"):
         if count := int((rows["outcome"] == outcome).sum()):
             notes.append(f"{count} records hold no answer; their outcome is {outcome}")
-    rows = rows.sort_values(ORDER, kind="stable", ignore_index=True)
+    rows = _sorted(rows)
     rows["key"] = _keys(rows, model)
     whole = rows.assign(model=model, suite=SUITE, provenance="imported")
     missing = pd.Series([None] * len(rows), dtype="str")
@@ -169,12 +172,25 @@ def _transcripts(rows: pd.DataFrame, model: str, protocol: Protocol, notes: list
     return frames.check(whole[columns], frames.Transcripts, f"records of {model!r}")
 
 
+def _sorted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Sort records; the texts are large, so that they are taken to their places bit by bit."""
+    joined = arrow.array(rows.pop("text"), from_pandas=True)
+    if isinstance(joined, arrow.ChunkedArray):  # else every bit would join the chunks anew
+        joined = joined.combine_chunks()
+    texts = pd.Series(joined.to_pandas(), dtype="str")
+    rows = rows.sort_values(ORDER, kind="stable")
+    order = rows.index.to_numpy()
+    steps = range(0, max(len(rows), 1), ROWS_AT_ONCE)
+    pieces = [texts.iloc[order[start : start + ROWS_AT_ONCE]] for start in steps]
+    return rows.reset_index(drop=True).assign(text=pd.concat(pieces, ignore_index=True))
+
+
 def _keys(rows: pd.DataFrame, model: str) -> list[str]:
     """Return a key per record: the hash of what it is a record of, and of its text."""
     head = canonical_json(["replay", model])
     keys = []
-    for start in range(0, len(rows), KEYS_AT_ONCE):  # so that not all texts are in memory twice
-        part = rows.iloc[start : start + KEYS_AT_ONCE]
+    for start in range(0, len(rows), ROWS_AT_ONCE):  # so that not all texts are in memory twice
+        part = rows.iloc[start : start + ROWS_AT_ONCE]
         columns = (part[name].tolist() for name in (*ORDER, "text"))
         for *place, text in zip(*columns, strict=True):
             said = f"\n{text}" if isinstance(text, str) else ""
@@ -183,16 +199,16 @@ def _keys(rows: pd.DataFrame, model: str) -> list[str]:
 
 
 def _check_arms_and_dates(rows: pd.DataFrame, model: str, protocol: Protocol) -> None:
-    strange = rows[~rows["arm"].isin(ALL_ARMS)]
-    if len(strange):
-        first = strange.iloc[0]
+    strange = ~rows["arm"].isin(ALL_ARMS)
+    if strange.any():
+        first = rows[strange].iloc[0]
         raise ImportFailure(
             f"{first['place']}: model {model!r}: arm {first['arm']!r} is not known; "
             f"known arms: {', '.join(ALL_ARMS)}"
         )
-    strange = rows[~rows["item"].isin(protocol.decision_dates)]
-    if len(strange):
-        first = strange.iloc[0]
+    strange = ~rows["item"].isin(protocol.decision_dates)
+    if strange.any():
+        first = rows[strange].iloc[0]
         raise ImportFailure(
             f"{first['place']}: model {model!r}: {first['item']!r} is not a decision date of protocol "
             f"{protocol.name} (day {protocol.dates.day} of {protocol.dates.start}..{protocol.dates.end}); "

@@ -13,14 +13,28 @@ from typing import Any
 
 import pandas as pd
 
-from anachron import frames
-from anachron.errors import AnachronError, ContractError
+from anachron.errors import ContractError
+from anachron.suites.asking import Request, known_arm, table
 from anachron.suites.hindsightbench import masking, prompts
 from anachron.suites.hindsightbench.prompts import Fill, Node, Observation, Piece
 from anachron.suites.hindsightbench.protocol import ALL_ARMS, TIERS, Protocol
 
 FIRST_REP = {"LAP": 0}
 """Number of an arm's first rep where it is not 1: published records count recall samples from 0."""
+
+
+SMOKE_ARMS = ("R", "D", "M", "W")
+
+
+def smoke(protocol: Protocol) -> list[tuple[str, str]]:
+    """Return arm and item of the requests to read before a run: two dates in four arms, and three probes.
+
+    A crisis date and a calm date; the outcome of that crisis and of the last date, and the recovery of the calm
+    date.
+    """
+    crisis, calm = protocol.crisis_dates[0], protocol.calm_dates[0]
+    arms = [(arm, date) for date in (crisis, calm) for arm in SMOKE_ARMS]
+    return [*arms, ("LAP", crisis), ("LAP", protocol.decision_dates[-1]), ("REC", calm)]
 
 
 def build(protocol: Protocol, panel: pd.DataFrame, arm: str, items: Sequence[str]) -> pd.DataFrame:
@@ -48,8 +62,7 @@ def build(protocol: Protocol, panel: pd.DataFrame, arm: str, items: Sequence[str
         An item is no decision date; the panel lacks it or one of its series, shows it data from after the
         date, or has another unit than the protocol; or a prompt would show what its arm hides.
     """
-    if arm not in ALL_ARMS:
-        raise AnachronError(f"arm {arm!r} is not known; known arms: {', '.join(ALL_ARMS)}")
+    known_arm(arm, ALL_ARMS)
     known = set(protocol.decision_dates)
     for item in items:
         if item not in known:
@@ -67,7 +80,7 @@ def build(protocol: Protocol, panel: pd.DataFrame, arm: str, items: Sequence[str
     rule = protocol.arms[arm]  # type: ignore[index]
     fill = prompts.filler(protocol)
     own_numbers = _own_numbers(protocol)
-    rows = []
+    rows: list[Request] = []
     for node in nodes:
         shown = None if arm in ("M", "REC") else fakes.get(node.date, node.date)
         system, pieces = _request(protocol, fill, node, arm, shown)
@@ -78,15 +91,8 @@ def build(protocol: Protocol, panel: pd.DataFrame, arm: str, items: Sequence[str
             tiers = [tier for tier, (dates, reps) in tier_reps.items() if node.date in dates and place < reps]
             if tiers:
                 rep = place + FIRST_REP.get(arm, 1)
-                rows.append((arm, node.date, rep, system, prompt, shown, ",".join(tiers)))
-    if not rows:
-        return frames.empty(frames.Requests)
-    frame = pd.DataFrame(rows, columns=["arm", "item", "rep", "system", "prompt", "shown_date", "tiers"])
-    frame["suite"] = protocol.suite
-    frame["temperature"] = rule.temperature
-    frame["max_tokens"] = rule.max_tokens
-    columns = list(frames.Requests.to_schema().columns)
-    return frames.check(frame[columns], frames.Requests, f"requests of arm {arm}")
+                rows.append((node.date, rep, system, prompt, shown, tiers))
+    return table(protocol.suite, arm, rule.temperature, rule.max_tokens, rows)
 
 
 def _request(

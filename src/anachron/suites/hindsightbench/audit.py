@@ -100,7 +100,9 @@ def _sum(column: NDArray[Any]) -> int:
 
 
 def _tally(column: NDArray[Any]) -> dict[str, int]:
-    return dict(sorted(Counter(value for value in column.tolist() if value is not None).items()))
+    found = Counter(column.tolist())
+    found.pop(None, None)
+    return dict(sorted(found.items()))
 
 
 def _repairs(column: NDArray[Any]) -> dict[str, int]:

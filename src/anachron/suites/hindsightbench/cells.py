@@ -111,7 +111,8 @@ NOT_COUNTED = ("model", "suite", "key", "parser")
 def _plain(column: pd.Series) -> NDArray[Any]:
     if column.name in ("rep", "duplicate"):
         return column.to_numpy(dtype=np.intp)
-    return column.astype(object).where(column.notna(), None).to_numpy(dtype=object)
+    missing: Any = None
+    return column.to_numpy(dtype=object, na_value=missing)
 
 
 def counted(part: Part, scoring: Scoring) -> Part:

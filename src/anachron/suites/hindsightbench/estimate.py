@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from anachron.errors import ContractError
-from anachron.estimates import Estimate, Gate, Result, records
+from anachron.estimates import Estimate, Gate, Result, records, require_one_model
 from anachron.stats.gaps import Floats
 from anachron.suites.hindsightbench.ablation import ablate
 from anachron.suites.hindsightbench.audit import answer_counts, transcript_audit
@@ -89,11 +89,7 @@ def estimate(
     ContractError
         When the answers hold several models, or the panel gives one date two realised directions.
     """
-    models = sorted(set(answers["model"]))
-    if len(models) > 1:
-        raise ContractError(
-            f"answers of several models in one table: {', '.join(models[:5])}; estimate one at a time"
-        )
+    require_one_model(answers)
     grid = grid_of(protocol)
     realised = realised_directions(panel, grid)
     wanted = list(CORE_ARMS if arms is None else [arm for arm in CORE_ARMS if arm in arms])

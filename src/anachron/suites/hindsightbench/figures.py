@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from anachron.blocks import from_ordinal, ordinal
+from anachron.errors import ContractError
 from anachron.publish import figures as house
-from anachron.publish.tables import Block, is_planted
-from anachron.suites.hindsightbench.table import undefined
+from anachron.publish.cells import Cell, metrics, undefined
+from anachron.publish.row_blocks import Block, is_planted, vendor_stated
 
-NAME_LENGTH = 26
 CONTRASTS = (("E2", house.BLUE, "o", 0.17), ("E3", house.ORANGE, "s", -0.17))
 
 
@@ -30,29 +30,19 @@ def figures(block: Block, out: Path, scoring: str) -> list[house.Written]:
     return [forest(block, out, scoring), heatmap(block, out, scoring)]
 
 
-def _rows(block: Block) -> list[dict[str, Any]]:
-    return [*block.measured(), *block.planted()]
+def _metric(block: Block, row: dict[str, Any], scoring: str, metric: str) -> Cell:
+    return metrics(row, block.suite, scoring).get(metric, {"value": None})
 
 
-def _label(row: dict[str, Any]) -> str:
-    name = str(row["model"])
-    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
-
-
-def _metric(block: Block, row: dict[str, Any], scoring: str, metric: str) -> dict[str, Any]:
-    cell: dict[str, Any] = row["estimates"][block.suite].get(scoring, {}).get(metric, {"value": None})
-    return cell
-
-
-def _truth(block: Block, row: dict[str, Any], metric: str) -> Any:
-    return (row.get("planted_truth") or {}).get(block.suite, {}).get(metric)
+def _truth(block: Block, row: dict[str, Any], scoring: str, metric: str) -> Any:
+    return (row.get("planted_truth") or {}).get(block.suite, {}).get(scoring, {}).get(metric)
 
 
 def forest(block: Block, out: Path, scoring: str) -> house.Written:
     """Draw E2 and E3 of every model with their intervals; planted truth is a hollow diamond."""
     from matplotlib.lines import Line2D
 
-    rows = _rows(block)
+    rows = block.printed()
     figure = house.new(1.15 + 0.36 * len(rows))
     axes = figure.add_subplot()
     ends: list[float] = [-0.1, 0.1]
@@ -60,7 +50,7 @@ def forest(block: Block, out: Path, scoring: str) -> house.Written:
         for metric, colour, marker, shift in CONTRASTS:
             cell = _metric(block, row, scoring, metric)
             y = len(rows) - 1 - place + shift
-            true = _truth(block, row, metric)
+            true = _truth(block, row, scoring, metric)
             if true is not None:
                 axes.plot(true, y, marker="D", ms=6.2, mfc="none", mec=house.INK, mew=0.9, zorder=4)
                 ends.append(true)
@@ -84,7 +74,7 @@ def forest(block: Block, out: Path, scoring: str) -> house.Written:
             ends.append(cell["value"])
     _rule_off_planted(axes, block, rows)
     axes.axvline(0, color=house.INK, lw=0.7, zorder=1)
-    axes.set_yticks([len(rows) - 1 - place for place in range(len(rows))], [_label(row) for row in rows])
+    axes.set_yticks([len(rows) - 1 - place for place in range(len(rows))], [house.label(row) for row in rows])
     axes.set_ylim(-0.6, len(rows) - 0.4)
     pad = 0.05 * (max(ends) - min(ends))
     axes.set_xlim(min(ends) - pad, max(ends) + pad)
@@ -98,7 +88,7 @@ def forest(block: Block, out: Path, scoring: str) -> house.Written:
         Line2D([], [], color=house.BLUE, marker="o", ms=4.4, lw=1.6, label="E2, date trigger"),
         Line2D([], [], color=house.ORANGE, marker="s", ms=4.4, lw=1.6, label="E3, follows a false date"),
     ]
-    if any(_truth(block, row, "E2") is not None for row in rows):
+    if any(_truth(block, row, scoring, "E2") is not None for row in rows):
         handles.append(
             Line2D([], [], color="none", marker="D", mfc="none", mec=house.INK, ms=5.5, label="planted truth")
         )
@@ -120,9 +110,7 @@ def forest(block: Block, out: Path, scoring: str) -> house.Written:
         "estimate whose gate failed."
     )
     alt = "Forest plot. " + " ".join(_say(block, row, scoring) for row in rows)
-    return house.save(
-        figure, out, f"{block.protocol}_e2_e3_forest", (block.suite, block.protocol), alt, caption
-    )
+    return house.save(figure, out, block, "e2_e3_forest", alt, caption)
 
 
 def _say(block: Block, row: dict[str, Any], scoring: str) -> str:
@@ -150,13 +138,24 @@ def _rule_off_planted(axes: Any, block: Block, rows: list[dict[str, Any]]) -> No
         axes.axhline(planted - 0.5, color=house.GREY, lw=0.7, ls=(0, (2, 2)))
 
 
+def _lap_by_month(row: dict[str, Any], suite: str, scoring: str) -> dict[str, float]:
+    scorings = row["side"].get(suite, {}).get("lap_by_month", {})
+    months = scorings.get(scoring, {}) if isinstance(scorings, dict) else scorings
+    if not isinstance(months, dict):
+        raise ContractError(
+            f"row of {row['model']!r}: `side.{suite}.lap_by_month` is not shares by month (found "
+            f"{str(months)[:60]!r}); rebuild the row from its estimates"
+        )
+    return months
+
+
 def heatmap(block: Block, out: Path, scoring: str) -> house.Written:
     """Draw LAP of every model and month, with ticks at the measured and the vendor-stated end."""
     import numpy as np
     from matplotlib.lines import Line2D
 
-    rows = _rows(block)
-    series = [row["side"].get(block.suite, {}).get("lap_by_month", {}).get(scoring, {}) for row in rows]
+    rows = block.printed()
+    series = [_lap_by_month(row, block.suite, scoring) for row in rows]
     asked = sorted({month for months in series for month in months})
     figure = house.new(1.35 + 0.27 * len(rows))
     axes = figure.add_subplot()
@@ -180,7 +179,7 @@ def heatmap(block: Block, out: Path, scoring: str) -> house.Written:
         axes.set_xlim(first - 0.5, last + 0.5)
         for place, row in enumerate(rows):
             measured = _metric(block, row, scoring, "cutoff").get("value_month")
-            vendor = next((end["month"] for end in row["cutoffs"] if end["kind"] == "vendor-stated"), None)
+            vendor = vendor_stated(row)
             if measured:
                 measured_count += 1
                 _tick(axes, min(max(ordinal(measured) + 0.5, first), last + 0.5), place, house.ORANGE, "-")
@@ -200,7 +199,7 @@ def heatmap(block: Block, out: Path, scoring: str) -> house.Written:
         span = "no months"
         alt += "No monthly recall in these rows."
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_yticks(range(len(rows)), [_label(row) for row in rows])
+    axes.set_yticks(range(len(rows)), [house.label(row) for row in rows])
     axes.set_yticks([place + 0.5 for place in range(len(rows) - 1)], minor=True)
     axes.grid(which="minor", axis="y", color="white", lw=1.6)
     axes.tick_params(which="both", axis="y", length=0)
@@ -217,9 +216,7 @@ def heatmap(block: Block, out: Path, scoring: str) -> house.Written:
         f"month above the threshold, drawn for the {measured_count} models whose gate passed; dashed tick: "
         "what the vendor states. Grey: not asked."
     )
-    return house.save(
-        figure, out, f"{block.protocol}_lap_heatmap", (block.suite, block.protocol), alt.strip(), caption
-    )
+    return house.save(figure, out, block, "lap_heatmap", alt.strip(), caption)
 
 
 def _tick(axes: Any, x: float, place: int, colour: str, line: Any) -> None:

@@ -47,26 +47,37 @@ def truth(
     tier
         The protocol tier it is asked on.
     scoring
-        Only VALID and δ depend on it: `bm1` drops unterminated and truncated answers whole.
+        Whose definitions. `bm1` drops unterminated and truncated answers whole (VALID, δ), and takes recall for
+        real where more than a fixed share of it is right: its cutoff, and the windows that follow from it, exist
+        for a guesser who is often right, and not for one who knows but is often wrong. It has no kappa and no
+        share over all REC answers.
 
     Returns
     -------
     dict
         Metric name to value: shares and share differences as fractions, the cutoff as a month. `cutoff` and
-        the model-relative placebo are left out for a respondent that knows nothing: it has none; δ where its
-        regression is not identified in expectation.
+        the model-relative placebo are left out where there is none (`anachron`: for a respondent that knows
+        nothing); δ where its regression is not identified in expectation.
     """
     found: dict[str, float | str] = {}
     found |= _gaps(parameters, protocol, world, tier)
-    found |= _placebo(parameters, protocol, world, tier)
-    found |= _recall(parameters, protocol, world, tier)
-    found |= _recovery(parameters, protocol, tier)
+    recalled = _recall(parameters, protocol, world, tier)
+    cutoff = scored_cutoff(parameters, protocol, scoring, recalled.get("hit_rate"))
+    found |= (
+        recalled
+        | _placebo(parameters, protocol, world, cutoff)
+        | _recovery(parameters, protocol, tier, cutoff)
+    )
+    if cutoff is not None:
+        found["cutoff"] = cutoff
     slots = slot_distribution(parameters, protocol, scoring)
     mean_slots = float(slots @ np.arange(len(slots)))
     found["VALID"] = parameters.form.compliance * mean_slots / protocol.sketches
     delta = _delta(parameters, protocol, world, tier, slots)
     if delta is not None:
         found["delta"] = delta
+    if scoring == "bm1":
+        found = {name: value for name, value in found.items() if _published(name, found)}
     return {name: _settled(value) for name, value in sorted(found.items())}
 
 
@@ -149,7 +160,7 @@ def _gaps(
 
 
 def _placebo(
-    parameters: Parameters, protocol: Protocol, world: Mapping[str, int], tier: Tier
+    parameters: Parameters, protocol: Protocol, world: Mapping[str, int], cutoff: str | None
 ) -> dict[str, float | str]:
     def placebo(dates: Sequence[str]) -> float:
         return expected_share(parameters, protocol, world, "D", dates) - expected_share(
@@ -159,7 +170,6 @@ def _placebo(
     found: dict[str, float | str] = {}
     if protocol.placebo_dates:
         found["P1.calendar"] = found["P1"] = placebo(protocol.placebo_dates)
-    cutoff = cutoff_month(parameters, protocol)
     if cutoff is not None and cutoff >= protocol.dates.placebo_start:
         after = [date for date in protocol.post_dates if date[:7] > cutoff]
         if after:
@@ -171,7 +181,32 @@ def cutoff_month(parameters: Parameters, protocol: Protocol, threshold: float | 
     """Return the last month whose expected recall share exceeds the threshold; None if it knows nothing."""
     if parameters.recall.cutoff is None or parameters.recall.knows == 0:
         return None
-    bound = protocol.lap.threshold if threshold is None else threshold
+    return _last_claimed(parameters, protocol, protocol.lap.threshold if threshold is None else threshold)
+
+
+def _published(metric: str, found: Mapping[str, float | str]) -> bool:
+    """Whether `bm1` has a metric: a year is read there from answers that name a month."""
+    if metric.endswith(".year"):
+        return f"{metric.removesuffix('year')}month" in found
+    return metric != "kappa" and not metric.endswith("year_all")
+
+
+def scored_cutoff(
+    parameters: Parameters, protocol: Protocol, scoring: Scoring, hit_rate: float | str | None
+) -> str | None:
+    """Return the cutoff by a scoring's definition; None where it has none.
+
+    `anachron` asks whether recall is told from guessing, which any that knows something passes given enough
+    months; `bm1` whether the expected hit rate exceeds its bound.
+    """
+    if scoring == "anachron":
+        return cutoff_month(parameters, protocol)
+    if not isinstance(hit_rate, float) or hit_rate <= protocol.gates.hit_rate:
+        return None
+    return _last_claimed(parameters, protocol, protocol.lap.threshold)
+
+
+def _last_claimed(parameters: Parameters, protocol: Protocol, bound: float) -> str | None:
     recalled = [month for month in protocol.months if _claim(parameters, month) > bound]
     return recalled[-1] if recalled else None
 
@@ -192,9 +227,6 @@ def _recall(
     }
     if post:
         found["LAP.post"] = float(np.mean([_claim(parameters, date[:7]) for date in post]))
-    cutoff = cutoff_month(parameters, protocol)
-    if cutoff is not None:
-        found["cutoff"] = cutoff
     table = _confusion(parameters, protocol, world, pre, protocol.arms["LAP"].reps[tier])
     total = table.sum()
     if total > 0:
@@ -225,14 +257,15 @@ def _confusion(
     return table
 
 
-def _recovery(parameters: Parameters, protocol: Protocol, tier: Tier) -> dict[str, float | str]:
+def _recovery(
+    parameters: Parameters, protocol: Protocol, tier: Tier, cutoff: str | None
+) -> dict[str, float | str]:
     part = parameters.recovery
     asked = set(protocol.tier_dates(tier, "REC"))
     windows = {
         "pre": [date for date in protocol.pre_dates if date in asked],
         "post": [date for date in protocol.placebo_dates if date in asked],
     }
-    cutoff = cutoff_month(parameters, protocol)
     if cutoff is not None and cutoff >= protocol.dates.placebo_start:
         windows["post_relative"] = [date for date in protocol.post_dates if date[:7] > cutoff]
     found: dict[str, float | str] = {}

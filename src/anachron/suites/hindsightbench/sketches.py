@@ -20,6 +20,7 @@ LIST_OF_OBJECTS = re.compile(r"\[\s*\{")
 BETWEEN_OBJECTS = re.compile(r"[\s,]*")
 MAX_CANDIDATES = 200
 WORK_PER_CHARACTER = 8
+LIST_OR_FLAG = (list, bool)
 
 _DECODER = json.JSONDecoder()
 
@@ -123,10 +124,9 @@ def unwrap(text: str) -> tuple[str, tuple[str, ...]]:
     repairs: list[str] = []
     body = text.strip()
     body = _drop_fences(body, repairs)
-    thought = body.rfind(THINK_END)
-    if thought >= 0:
+    if THINK_END in body:
         repairs.append("think")
-        body = _drop_fences(body[thought + len(THINK_END) :].strip(), repairs)
+        body = _drop_fences(body[body.rfind(THINK_END) + len(THINK_END) :].strip(), repairs)
     return body, tuple(dict.fromkeys(repairs))
 
 
@@ -226,6 +226,6 @@ def is_compliant(sketch: dict[str, Any], schema: Schema) -> bool:
         and isinstance(get("hypothesis_id"), str)
         and isinstance(get("candidate_trigger"), str)
         and isinstance(get("failure_condition"), str)
-        and isinstance(get("candidate_interactions"), list | bool)
+        and isinstance(get("candidate_interactions"), LIST_OR_FLAG)
         and isinstance(get("evidence_refs"), list)
     )
