@@ -71,6 +71,5 @@ def test_cells_print_as_published(model):
         "hindsightbench",
         "bm1",
     )
-    row = {"estimates": {"hindsightbench": {"bm1": {record["metric"]: rounded(record) for record in made}}}}
-    printed = cells(row, "bm1")
+    printed = cells({record["metric"]: rounded(record) for record in made})
     assert " | ".join(printed[column] for column in COLUMNS) == PRINTED[model]

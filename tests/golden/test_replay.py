@@ -132,4 +132,4 @@ def test_replay_twice_writes_the_same_bytes(folder: Path, tmp_path: Path) -> Non
     one = {path.relative_to(tmp_path / "one"): path.read_bytes() for path in (tmp_path / "one").rglob("*.*")}
     two = {path.relative_to(tmp_path / "two"): path.read_bytes() for path in (tmp_path / "two").rglob("*.*")}
     assert one == two
-    assert len(one) == 2 * 3 + 3
+    assert len(one) == 2 * 3 + 5

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from anachron.suites.hindsightbench.parse import RECALLS, read_arm, read_lap, read_rec
+from anachron.suites import load_protocol
+from anachron.suites.hindsightbench.parse import RECALLS, YearsAndEvents, read_arm, read_lap, read_rec
 from anachron.suites.hindsightbench.probes import read_recall
 from anachron.suites.hindsightbench.sketches import Schema, read_sketches, recover_sketches
 
+BM1 = load_protocol(
+    "hindsightbench", Path(__file__).resolve().parents[2] / "config" / "protocols" / "bm1.yaml"
+)
+EVENTS = YearsAndEvents(BM1)
 SCHEMA = Schema(frozenset({"demand"}), frozenset({5, 20, 60}), frozenset({"UNRATE"}))
 
 values = st.recursive(
@@ -69,3 +75,19 @@ def test_reading_what_was_read_changes_nothing(items):
     twice = read_sketches(json.dumps(once.items))
     assert json.dumps(twice.items) == json.dumps(once.items)
     assert twice.repair == "plain"
+
+
+event_words = st.sampled_from([word for words in BM1.sets.event_words.values() for word in words])
+pieces = (
+    event_words | event_words.map(str.upper) | st.text(alphabet=" .aZ0_-\u212a\u017f\u00df\x00", max_size=3)
+)
+
+
+@given(st.lists(st.lists(pieces, max_size=5).map("".join) | st.text(max_size=9) | st.none(), max_size=5))
+@example(["loc\u212adown", "aggre\u00dfive tightening", "\ud800 COVID", "LEHMAN", "lockdowns", None])
+def test_no_event_is_lost_by_searching_many_texts_at_once(texts):
+    eventful = EVENTS.may_name_event(texts)
+    quick = [
+        EVENTS.flags(text, "2013-05-15", "2008-11-15", may) for text, may in zip(texts, eventful, strict=True)
+    ]
+    assert quick == [EVENTS.flags(text, "2013-05-15", "2008-11-15") for text in texts]

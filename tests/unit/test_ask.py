@@ -360,7 +360,8 @@ def test_ask_digest_follows_the_requests_and_nothing_else(bm1):
         "title": "Another title",
         "arms.W72.default": True,
         "sets.alternative_calm_years": [],
-        "sets.events": {},
+        "sets.event_words": {},
+        "sets.events": bm1.sets.events | {"covid": ["2020-03"]},
     }
     other = {
         "task.instruction": "Write {sketches} sketches.",

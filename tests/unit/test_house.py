@@ -30,9 +30,13 @@ def pins(name: str) -> dict[str, set[str]]:
 @pytest.mark.parametrize("path", sorted((ROOT / "envs").glob("*.yaml")), ids=lambda path: path.name)
 def test_conda_environments_pin_the_versions_of_the_lock(path: Path) -> None:
     locked = pins("requirements.lock")
-    named = [entry for entry in yaml.safe_load(path.read_text())["dependencies"] if isinstance(entry, str)]
+    entries = yaml.safe_load(path.read_text())["dependencies"]
+    from_pip = [
+        pin.replace("==", "=") for entry in entries if isinstance(entry, dict) for pin in entry["pip"]
+    ]
+    named = [entry for entry in entries if isinstance(entry, str) and entry != "pip"]
     checked = 0
-    for entry in named:
+    for entry in named + from_pip:
         package, version = entry.split("=", 1)
         if package == "python":
             continue

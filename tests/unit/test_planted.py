@@ -14,8 +14,11 @@ from pydantic import ValidationError
 from anachron.config import Registry, load, read_yaml
 from anachron.suites import load_protocol
 from anachron.suites.hindsightbench import planted
+from anachron.suites.hindsightbench.cells import grid_of
 from anachron.suites.hindsightbench.planted import Parameters, respond, truth
+from anachron.suites.hindsightbench.planted_counts import simulate
 from anachron.suites.hindsightbench.protocol import Protocol
+from anachron.suites.hindsightbench.recall import Recall, locate
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -234,10 +237,52 @@ def test_impossible_parameters_are_refused(fault: dict[str, Any], named: str) ->
         Parameters.model_validate(fault)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "located"),
+    [
+        pytest.param(
+            {"recall": {"claim_after": 0.9, "guess_up": 1.0}}, {"bm1": "2026-06"}, id="a lucky guesser"
+        ),
+        pytest.param(
+            {"recall": {"cutoff": "2021-05", "knows": 0.25, "accuracy": 0.8, "guess_up": 0.0}},
+            {"anachron": "2021-05"},
+            id="one that knows a little and guesses down",
+        ),
+    ],
+)
+def test_the_cutoff_that_truth_names_is_the_one_each_scoring_locates(
+    protocol: Protocol, world: dict[str, int], parameters: dict[str, Any], located: dict[str, str]
+) -> None:
+    """`bm1` asks for a hit rate of 60 %, which an ever rising market grants to a guess; `anachron` does not."""
+    who = Parameters.model_validate(parameters)
+    told = {scoring: truth(who, protocol, world, scoring=scoring) for scoring in ("anachron", "bm1")}
+    assert {scoring: one["cutoff"] for scoring, one in told.items() if "cutoff" in one} == located
+    drawn = simulate(who, protocol, world, 1, seed=11)
+    recall = Recall(drawn.up[0], drawn.down[0], np.full(len(protocol.months), drawn.asked))
+    realised = np.array([float(world[date]) for date in protocol.decision_dates])
+    grid = grid_of(protocol)
+    found = {
+        scoring: locate(recall, realised, grid, protocol, scoring).cutoff for scoring in ("anachron", "bm1")
+    }
+    assert {scoring: month for scoring, month in found.items() if month} == located
+
+
+def test_the_published_scoring_has_no_truth_for_what_it_does_not_estimate(
+    protocol: Protocol, world: dict[str, int]
+) -> None:
+    years = Parameters.model_validate({"recovery": {"year_only": 1.0}, "recall": {"claim_after": 0.5}})
+    told = {scoring: set(truth(years, protocol, world, scoring=scoring)) for scoring in ("anachron", "bm1")}
+    assert told["anachron"] - told["bm1"] == {
+        "kappa", "REC.pre.year", "REC.post.year", "REC.pre.year_all", "REC.post.year_all",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("registry", ["config/models.yaml", "config/test/models.yaml"])
 def test_registered_respondents_are_valid(registry: str) -> None:
-    for entry in load(Registry, ROOT / registry).models:
-        assert entry.provider == "planted" and entry.disclosures
+    planted = [entry for entry in load(Registry, ROOT / registry).models if entry.provider == "planted"]
+    assert planted
+    for entry in planted:
+        assert entry.disclosures
         Parameters.model_validate(entry.planted["hindsightbench"])
 
 

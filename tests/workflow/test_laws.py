@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 from workflow_checkout import Checkout, fresh
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -19,12 +20,22 @@ def test_second_run_does_nothing(finished: Checkout) -> None:
     assert "Nothing to be done" in finished.snakemake("leaderboard")
 
 
+def test_suites_named_for_a_run_are_all_that_run(finished: Checkout) -> None:
+    shipped = yaml.safe_load((finished.path / "config/config.yaml").read_text(encoding="utf-8"))["protocols"]
+    assert set(shipped) > {"hindsightbench"}
+    assert {path.name for path in finished.path.glob("results/panel/*")} == {"hindsightbench"}
+    only_one = "protocols={hindsightbench: config/protocols/bm1-treasury.yaml}"
+    asked = finished.snakemake("--dry-run", "leaderboard", "--config", only_one)
+    assert "bm1-treasury.yaml" in asked
+    assert not [suite for suite in set(shipped) - {"hindsightbench"} if f"suite={suite}" in asked]
+
+
 def test_results_hold_a_row_for_every_model_and_the_tables(finished: Checkout) -> None:
     names = set(finished.results())
     assert {
         "leaderboard/leaderboard.csv",
         "leaderboard/leaderboard.md",
-        "leaderboard/leaderboard.html",
+        "leaderboard/index.html",
     } <= names
     assert [name for name in names if name.startswith("rows/")]
     assert finished.asks() > 0
@@ -46,16 +57,21 @@ def test_forceall_asks_nothing(checkout: Checkout) -> None:
 @pytest.mark.parametrize(
     ("module", "rerun"),
     [
-        ("src/anachron/suites/hindsightbench/parse.py", {"parse", "estimate", "row", "leaderboard"}),
+        (
+            "src/anachron/suites/hindsightbench/parse.py",
+            {"parse", "estimate", "row", "browse", "leaderboard"},
+        ),
         ("src/anachron/suites/hindsightbench/estimate.py", {"estimate", "row", "leaderboard"}),
         ("src/anachron/publish/row.py", {"row", "leaderboard"}),
         ("src/anachron/publish/tables.py", {"leaderboard"}),
+        ("src/anachron/publish/browse.py", {"browse", "leaderboard"}),
+        ("src/anachron/publish/page.css", {"leaderboard"}),
         ("src/anachron/llm/collect.py", set()),
     ],
 )
 def test_editing_a_stage_reruns_it_and_what_follows(checkout: Checkout, module: str, rerun: set[str]) -> None:
     path = checkout.path / module
-    path.write_text(path.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     assert only(checkout.planned("leaderboard")) == rerun
 
 
@@ -126,7 +142,7 @@ def test_lint_and_dry_run(finished: Checkout) -> None:
     ("file", "old", "new", "says"),
     [
         ("config/test/config.yaml", "budget_usd", "budget_us", "did you mean `budget_usd`"),
-        ("config/test/models.yaml", "provider: planted", "provider: plantd", "allowed: planted, replay"),
+        ("config/test/models.yaml", "provider: planted", "provider: plantd", "did you mean `planted`"),
     ],
 )
 def test_a_misspelt_key_stops_with_one_readable_message(

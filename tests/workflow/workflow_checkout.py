@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sqlite3
@@ -41,6 +42,21 @@ class Checkout:
         )
         text = run.stdout + run.stderr
         assert (run.returncode == 0) == ok, text[-4000:]
+        return text
+
+    def anachron(self, *args: str, ok: bool = True) -> str:
+        """Run a command of the copy's own package; return everything it printed."""
+        run = subprocess.run(
+            [sys.executable, "-m", "anachron", *args],
+            cwd=self.path,
+            env={**os.environ, "PYTHONPATH": str(self.path / "src")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        text = run.stdout + run.stderr
+        assert (run.returncode == 0) == ok, text[-4000:]
+        assert "Traceback" not in text
         return text
 
     def planned(self, *args: str) -> Counter[str]:
