@@ -24,7 +24,7 @@ from anachron.suites import load_protocol
 from anachron.suites.findendro import ask, items, planted
 from anachron.suites.findendro.estimate import estimate
 from anachron.suites.findendro.parse import parse
-from anachron.suites.findendro.protocol import ALL_ARMS, Protocol
+from anachron.suites.findendro.protocol import PROMPTS, Protocol
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -66,7 +66,9 @@ def main() -> None:
     sources = Sources(snapshot=str(ROOT / "resources/snapshot"))
     known = items.build(protocol, sources, protocol.months)
     memory = items.memory(known)
-    requests = pd.concat([ask.build(protocol, known, arm, items.names(known)) for arm in ALL_ARMS])
+    requests = pd.concat(
+        [ask.build(protocol, known, arm, items.names(known)) for arm in (*PROMPTS, "cutoff")]
+    )
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for seed in range(asked.models):

@@ -243,7 +243,7 @@ def estimate(
         memory = suites.module(suite, "items").memory(known)
         truth = {
             scoring: respondent.truth(checked, protocol, memory, tier=entry.tier, scoring=scoring)
-            for scoring in sorted(suites.module(suite, "table").SCORINGS)
+            for scoring in sorted({record["scoring"] for record in result.records})
         }
     write_json(
         out,

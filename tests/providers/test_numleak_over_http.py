@@ -68,12 +68,13 @@ def test_every_arm_is_asked_over_http_and_read_as_in_this_process(tmp_path: Path
     frames.write(known, tmp_path / "items.parquet", items.Contract)
     tables = requests_of(protocol, known)
     assert set(tables) == set(protocol.known_arms()) and all(len(table) for table in tables.values())
-    # Arms share prompts, and only a scored or a weighed answer differs by the arm: those are served apart.
+    # Arms share prompts, and only a weighed answer differs by the arm: those are served apart, and so are texts that
+    # are scored, in another dialect.
     alone = {naming.ENTROPY, naming.CANDIDATES}
     whole = pd.concat([table for arm, table in tables.items() if arm not in alone], ignore_index=True)
     local = ModelEntry(name="planted one", provider="planted", planted={SUITE: WHO}, tier="full")
     respond, remembers = suites_respondent(local, protocol, tmp_path)
-    for number, table in enumerate((whole, tables[naming.ENTROPY])):
+    for number, table in enumerate((whole, tables[naming.ENTROPY], tables[naming.CANDIDATES])):
         asked = tmp_path / f"requests-{number}.parquet"
         frames.write(table, asked, frames.Requests)
         (model,) = stages_serve.models(registry(tmp_path), [], [path], [asked], [tmp_path / "items.parquet"])
@@ -92,6 +93,9 @@ def test_every_arm_is_asked_over_http_and_read_as_in_this_process(tmp_path: Path
             for one in (over, direct)
         ]
         pd.testing.assert_frame_equal(*(one[sorted(one)] for one in read))
+        if number == 2:
+            assert over["logprobs"].notna().all() and read[0]["score"].notna().all()
+            continue
         assert read[0]["value"].notna().any()
         assert logprobs or {"value", "verdict", "refusal"} <= set(read[0]["reading"])
         if logprobs:

@@ -18,7 +18,7 @@ from anachron.suites.findendro import ask, items, planted
 from anachron.suites.findendro.chance import uniforms
 from anachron.suites.findendro.facts import Facts, Value, months_needed
 from anachron.suites.findendro.protocol import Protocol
-from anachron.suites.findendro.protocol_parts import ALL_ARMS
+from anachron.suites.findendro.protocol_parts import PROMPTS
 
 ROOT = Path(__file__).resolve().parents[2]
 LEVELS = {
@@ -44,7 +44,10 @@ def sample() -> pd.DataFrame:
 
 
 def transcripts(
-    chosen: Protocol, known: pd.DataFrame, parameters: Mapping[str, Any], arms: Sequence[str] = ALL_ARMS
+    chosen: Protocol,
+    known: pd.DataFrame,
+    parameters: Mapping[str, Any],
+    arms: Sequence[str] = (*PROMPTS, "cutoff"),
 ) -> pd.DataFrame:
     """Return what collecting would seal of a planted respondent, without a store."""
     who, memory = planted.Parameters.model_validate(dict(parameters)), items.memory(known)
@@ -57,6 +60,7 @@ def transcripts(
                 | {column: request[column] for column in ("suite", "arm", "item", "rep")}
                 | {"model": "planted", "duplicate": 0, "key": "k", "provenance": "planted"}
                 | {"outcome": outcome(reply), "text": reply.text, "finish_reason": reply.finish_reason}
+                | {"logprobs": reply.logprobs}
             )
     return frames.check(pd.DataFrame(rows), frames.Transcripts, "test")
 

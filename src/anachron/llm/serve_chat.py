@@ -1,4 +1,7 @@
-"""The OpenAI chat dialect as a server speaks it: what a request asks, and how an answer is written."""
+"""The OpenAI chat dialect as a server speaks it: what a request asks, and how an answer is written.
+
+Beside it stands as much of the completions dialect as scores a prompt: `echo` with `logprobs`.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,8 @@ class Question:
     logprobs: bool
     digest: str
     """SHA-256 of the prompt, as sealed transcripts carry it (`prompt_sha256`)."""
+    scores: bool = False
+    """Whether the prompt's own log-probabilities are asked for, in the completions dialect."""
 
 
 def question(raw: bytes) -> Question:
@@ -51,14 +56,7 @@ def question(raw: bytes) -> Question:
     AnachronError
         When it is no request of the dialect, or asks for what this server does not do.
     """
-    try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise AnachronError("The body is not JSON.") from None
-    if not isinstance(body, dict) or not isinstance(body.get("model"), str):
-        raise AnachronError("The body is no JSON object with a `model`.")
-    if body.get("stream") or body.get("n", 1) != 1 or body.get("tools"):
-        raise AnachronError("`stream`, `n` and `tools` are not supported: one whole answer of text is given.")
+    body = _body(raw)
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise AnachronError("`messages` is missing or empty.")
@@ -75,9 +73,41 @@ def question(raw: bytes) -> Question:
     cap = body.get("max_completion_tokens", body.get("max_tokens"))
     if cap is not None and (type(cap) is not int or cap < 1):
         raise AnachronError("`max_tokens` is no whole number of at least 1.")
-    prompt = said["user"][0]
-    digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
-    return Question(body["model"], "\n".join(said["system"]), prompt, cap, bool(body.get("logprobs")), digest)
+    prompt, logprobs = said["user"][0], bool(body.get("logprobs"))
+    return Question(body["model"], "\n".join(said["system"]), prompt, cap, logprobs, _digest(prompt))
+
+
+def scoring(raw: bytes) -> Question:
+    """Read the body of a completions request that asks how likely its prompt is.
+
+    Raises
+    ------
+    AnachronError
+        When it is no request of the dialect, or asks for anything else.
+    """
+    body = _body(raw)
+    prompt = body.get("prompt")
+    if not isinstance(prompt, str) or not prompt:
+        raise AnachronError("`prompt` is no text.")
+    if not body.get("echo") or not body.get("logprobs") or body.get("max_tokens") not in (0, 1):
+        raise AnachronError("This server completes nothing: ask with `echo`, `logprobs` and `max_tokens` 1.")
+    return Question(body["model"], "", prompt, body["max_tokens"], True, _digest(prompt), scores=True)
+
+
+def _body(raw: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise AnachronError("The body is not JSON.") from None
+    if not isinstance(body, dict) or not isinstance(body.get("model"), str):
+        raise AnachronError("The body is no JSON object with a `model`.")
+    if body.get("stream") or body.get("n", 1) != 1 or body.get("tools"):
+        raise AnachronError("`stream`, `n` and `tools` are not supported: one whole answer of text is given.")
+    return body
+
+
+def _digest(prompt: str) -> str:
+    return hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _text(content: Any) -> str:
@@ -154,4 +184,34 @@ def _logprobs(said: Reply) -> dict[str, Any] | None:
             }
             for one in json.loads(said.logprobs)
         ]
+    }
+
+
+def scored(model: Model, said: Reply, asked: Question, number: str) -> dict[str, Any]:
+    """Return an answer of the completions dialect: the prompt's tokens with their log-probabilities, and one more.
+
+    A respondent that says no log-probabilities answers like a server that scores no prompt: with those of the token
+    that it made alone.
+    """
+    steps = json.loads(said.logprobs) if said.logprobs else []
+    made = [" and"] * (asked.cap or 0)
+    usage = {"prompt_tokens": len(steps), "completion_tokens": len(made)}
+    return {
+        "id": f"cmpl-{number}",
+        "object": "text_completion",
+        "created": CREATED,
+        "model": said.served_model or model.name,
+        "system_fingerprint": said.fingerprint or model.fingerprint,
+        "choices": [
+            {
+                "index": 0,
+                "text": asked.prompt + "".join(made),
+                "logprobs": {
+                    "tokens": [one["token"] for one in steps] + made,
+                    "token_logprobs": [one["logprob"] for one in steps] + [-1.0] * len(made),
+                },
+                "finish_reason": "length",
+            }
+        ],
+        "usage": {**usage, "total_tokens": len(steps) + len(made)},
     }

@@ -240,13 +240,20 @@ def _fingerprint(answer: dict[str, Any], fault: Fault) -> None:
 
 
 def _huge(answer: dict[str, Any], fault: Fault) -> None:
-    message = answer["choices"][0]["message"]
+    place, name = _said(answer)
     size = int((10.0 if fault.number is None else fault.number) * 2**20)
-    message["content"] = (message["content"] or "").ljust(size, ".")
+    place[name] = (place[name] or "").ljust(size, ".")
 
 
 def _null_content(answer: dict[str, Any], fault: Fault) -> None:
-    answer["choices"][0]["message"]["content"] = None
+    place, name = _said(answer)
+    place[name] = None
+
+
+def _said(answer: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the object that holds an answer's text, and under which name: a message's content, or a choice's text."""
+    choice = answer["choices"][0]
+    return (choice["message"], "content") if "message" in choice else (choice, "text")
 
 
 CHANGED: dict[str, Callable[[dict[str, Any], Fault], None]] = {

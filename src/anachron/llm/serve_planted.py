@@ -1,8 +1,9 @@
 """A server on loopback that speaks the OpenAI chat dialect and answers as planted respondents do.
 
 What answers is handed in (`serve_chat.Model`), so this module knows no suite; `anachron.stages_serve` makes models
-of a registry and of request tables. Below ``/v1`` stand ``chat/completions`` and ``models``; beside them
-``/hits`` counts what arrived, and ``/faults`` switches faults on and off while the server runs.
+of a registry and of request tables. Below ``/v1`` stand ``chat/completions``, ``completions`` (which only scores a
+prompt) and ``models``; beside them ``/hits`` counts what arrived, and ``/faults`` switches faults on
+and off while the server runs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from aiohttp import web
 
 from anachron.errors import AnachronError, ConfigError
 from anachron.llm import serve_faults
-from anachron.llm.serve_chat import CREATED, Model, Question, completion, question
+from anachron.llm.serve_chat import CREATED, Model, Question, completion, question, scored, scoring
 from anachron.llm.serve_faults import Active, Fault, error_object
 from anachron.validation import validate
 
@@ -68,6 +69,7 @@ class Server:
         """Return the web application; it may be run again on another loop, with the counts it has."""
         app = web.Application(client_max_size=LONGEST_BODY)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/completions", self._scoring)
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/hits", self._show_hits)
         app.router.add_get("/faults", self._show_faults)
@@ -76,17 +78,25 @@ class Server:
         return app
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
+        return await self._counted(request, question)
+
+    async def _scoring(self, request: web.Request) -> web.StreamResponse:
+        return await self._counted(request, scoring)
+
+    async def _counted(self, request: web.Request, read: Callable[[bytes], Question]) -> web.StreamResponse:
         raw = await request.read()
         self.hits.total += 1
         self.hits.in_flight += 1
         try:
-            return await self._respond(request, raw)
+            return await self._respond(request, raw, read)
         finally:
             self.hits.in_flight -= 1
 
-    async def _respond(self, request: web.Request, raw: bytes) -> web.StreamResponse:
+    async def _respond(
+        self, request: web.Request, raw: bytes, read: Callable[[bytes], Question]
+    ) -> web.StreamResponse:
         try:
-            asked = question(raw)
+            asked = read(raw)
         except AnachronError as error:
             self._note(None, [])
             return _refused(400, str(error), "invalid_value")
@@ -124,7 +134,7 @@ class Server:
             body = said
         else:
             number = f"{asked.digest[:16]}{before:08x}"
-            answer = completion(model, said, asked, number)
+            answer = (scored if asked.scores else completion)(model, said, asked, number)
             for fault in met:
                 if fault.name in serve_faults.CHANGED:
                     serve_faults.CHANGED[fault.name](answer, fault)

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from anachron.blocks import months as months_between
 from anachron.blocks import ordinal
 from anachron.errors import ContractError
-from anachron.suites.findendro.layout import LETTERS
+from anachron.suites.findendro.layout import LETTERS, in_order
 from anachron.suites.findendro.protocol import Protocol, Tier, quarter
-from anachron.suites.findendro.protocol_parts import OUTCOMES, PROMPTS
+from anachron.suites.findendro.protocol_parts import OUTCOMES, PROMPTS, TEXTS
 
-Scoring = Literal["anachron", "likelihood"]
+Scoring = Literal["anachron", "likelihood", "texts", "texts_raw"]
+"""The letter given; the letter that the first token makes most likely; the option whose text is most likely, by its
+mean log-probability per byte and by its sum."""
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
@@ -141,9 +143,12 @@ def period_starts(protocol: Protocol) -> list[str]:
 def arms_of(answers: pd.DataFrame, grid: Grid, scoring: Scoring) -> dict[str, Arm]:
     """Return what a model answered, by arm; arms without answers are left out.
 
-    Under `likelihood` the option is the one that the first token makes most likely.
+    Under the scorings of texts an arm is named as the prompt whose question it puts, and an option's place among the
+    options in order stands for its letter.
     """
     prefix = "likely_" if scoring == "likelihood" else ""
+    if scoring in ("texts", "texts_raw"):
+        answers = likeliest_texts(answers, raw=scoring == "texts_raw")
     place = {item: at for at, item in enumerate(grid.items)}
     found: dict[str, Arm] = {}
     for arm, part in answers.groupby("arm", sort=True):
@@ -156,6 +161,46 @@ def arms_of(answers: pd.DataFrame, grid: Grid, scoring: Scoring) -> dict[str, Ar
         at: Ints = np.asarray(where[known].to_numpy(), dtype=np.intp)
         found[str(arm)] = _arm(part[known], at, grid, prefix, str(arm))
     return found
+
+
+def likeliest_texts(answers: pd.DataFrame, *, raw: bool) -> pd.DataFrame:
+    """Return the option whose text is most likely, one row per item and prompt, with the columns of a given letter.
+
+    Parameters
+    ----------
+    answers
+        The parser's `Contract`.
+    raw
+        Whether the sum of the log-probabilities decides; else their mean per byte.
+
+    Returns
+    -------
+    DataFrame
+        Columns arm (a prompt), item, letter, candidate, knows; no choice where an option was not scored, or two are
+        the likeliest.
+    """
+    asked = answers[answers["arm"].isin(list(TEXTS))]
+    length = 1.0 if raw else asked["text_bytes"].astype("float64")
+    scored = asked.assign(score=asked["text_logprob"] / length).sort_values(["arm", "item", "rep"])
+    rows: list[tuple[object, ...]] = []
+    for place, part in scored.groupby(["arm", "item"], sort=False):
+        arm, item = map(str, place)
+        choice = likeliest(part["score"].to_numpy(dtype=float), part["rep"].tolist())
+        if choice is None:
+            rows.append((TEXTS[arm], item, None, None, None))
+        else:
+            candidate, knows = in_order(arm, 4)[choice]
+            rows.append((TEXTS[arm], item, LETTERS[choice], candidate, knows))
+    found = pd.DataFrame(rows, columns=["arm", "item", "letter", "candidate", "knows"])
+    return found.astype({"candidate": "Int64", "knows": "boolean"})
+
+
+def likeliest(scores: NDArray[np.float64], reps: list[int]) -> int | None:
+    """Return the place of the highest score; None where two are highest, one is missing, or places are."""
+    if reps != list(range(len(reps))) or len(reps) < len(OUTCOMES) or np.isnan(scores).any():
+        return None
+    best = np.flatnonzero(scores == scores.max())
+    return int(best[0]) if len(best) == 1 else None
 
 
 def _arm(part: pd.DataFrame, at: Ints, grid: Grid, prefix: str, arm: str) -> Arm:
@@ -175,7 +220,11 @@ def _arm(part: pd.DataFrame, at: Ints, grid: Grid, prefix: str, arm: str) -> Arm
 
 def scorings_of(answers: pd.DataFrame) -> list[Scoring]:
     """Return the scorings that a model's answers allow."""
-    return ["anachron", "likelihood"] if answers["likely_letter"].notna().any() else ["anachron"]
+    texts = answers["text_logprob"].notna().any()
+    found: list[Scoring] = [] if texts and not answers["arm"].isin(PROMPTS).any() else ["anachron"]
+    if answers["likely_letter"].notna().any():
+        found.append("likelihood")
+    return [*found, "texts", "texts_raw"] if texts else found
 
 
 def chance_of(

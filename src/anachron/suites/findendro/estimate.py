@@ -1,7 +1,9 @@
 """Stage `estimate`: answers to estimates under each scoring, every gate and mark by rule.
 
-`anachron` reads the letter that an answer gives, `likelihood` the letter that its first token makes most likely.
-An answer without a choice is wrong, and no claim. Source: FinDendro §3.4; the suite's specification, "Measures".
+`anachron` reads the letter that an answer gives, `likelihood` the letter that its first token makes most likely,
+`texts` and `texts_raw` the option whose text is most likely, by its mean log-probability per byte and by its sum. An
+answer without a choice is wrong, and no claim. Source: FinDendro §3.4; the suite's specification, "Parsing" and
+"Measures".
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from anachron.suites.findendro.ends import Curve, claim_curve, knowledge_curve
 from anachron.suites.findendro.items import missing
 from anachron.suites.findendro.measures import Model
 from anachron.suites.findendro.protocol import Protocol, Tier, quarter, quarter_end
+from anachron.suites.findendro.protocol_parts import PROMPTS
 
 VERSION = "2"
 SUITE = "findendro"
@@ -70,6 +73,7 @@ def estimate(
         side[scoring] = beside
     last = quarter_end(grid.first_quarter + grid.quarters - 1)
     readings = count_readings(answers)
+    answered = {arm: sum(readings.get(arm, {}).values()) for arm in (arms or sorted(readings))}
     counts = {
         "facts": {
             "sampled": int((panel["family"] != "cutoff").sum()),
@@ -77,8 +81,8 @@ def estimate(
             "missing": dict(missing(panel)),
         },
         "readings": readings,
-        "asked": {arm: (1 if arm == "cutoff" else len(grid)) for arm in (arms or sorted(readings))},
-        "answered": {arm: sum(readings.get(arm, {}).values()) for arm in (arms or sorted(readings))},
+        "asked": {arm: len(grid) if arm in PROMPTS else answered[arm] for arm in answered},
+        "answered": answered,
     }
     return Result(found, counts, {**side, "last_quarter": last})
 

@@ -12,6 +12,16 @@ Option = tuple[int, bool | None]
 """A candidate's place, and whether the option claims to know it; None in the prompt without claims."""
 
 
+def in_order(arm: str, candidates: int) -> list[Option]:
+    """Return the options of a prompt by candidate, ascending, the claim to know before the denial.
+
+    Where the likelihood of each text is asked there is no list that they stand in: an option's place here is the `rep`
+    of its request.
+    """
+    claims: tuple[bool | None, ...] = (None,) if arm in ("value", "value_text") else (True, False)
+    return [(place, claim) for place in range(candidates) for claim in claims]
+
+
 @lru_cache(maxsize=65536)
 def layout(seed: int, item: str, arm: str, candidates: int) -> tuple[Option, ...]:
     """Return the options of a prompt in the order they stand.
@@ -25,8 +35,7 @@ def layout(seed: int, item: str, arm: str, candidates: int) -> tuple[Option, ...
     candidates
         How many candidates the fact has.
     """
-    claims: tuple[bool | None, ...] = (None,) if arm == "value" else (True, False)
-    options = [(place, claim) for place in range(candidates) for claim in claims]
+    options = in_order(arm, candidates)
     return tuple(options[place] for place in chance.shuffled(len(options), seed, "order", arm, item))
 
 

@@ -10,8 +10,11 @@ from functools import lru_cache
 
 from anachron.blocks import from_ordinal, ordinal
 
-READINGS = ("letter", "refusal", "truncated", "empty", "no letter", "letter not offered", "no answer")
-"""What became of an answer; only the first is a choice."""
+READINGS = (
+    *("letter", "refusal", "truncated", "empty", "no letter", "letter not offered", "no answer"),
+    *("scored", "not scored"),
+)
+"""What became of an answer; only the first is a choice. The last two are of texts whose likelihood was asked."""
 
 SHORT = 80
 """Characters: an answer on one line up to this long is read from its first letter on."""

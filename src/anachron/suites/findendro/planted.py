@@ -2,22 +2,24 @@
 
 A fact is known or not, once for all prompts. A known fact is answered rightly, another one guessed. The claim of
 the recall wording is drawn once for a fact; the predictive wording keeps a share of these claims, and a stated
-date drops a share of those that are left. A position-biased answer is the first option, whatever the fact. All
-chance comes from SHAKE-256 over (seed, what is drawn).
+date drops a share of those that are left. A position-biased answer is the first option, whatever the fact. Where
+the likelihood of texts is asked, the text of the option that it takes is the likeliest. All chance comes from
+SHAKE-256 over (seed, what is drawn).
 
 Source: the suite's specification, "Checks without published data".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anachron.suites.findendro.chance import uniforms
-from anachron.suites.findendro.layout import LETTERS, layout
+from anachron.suites.findendro.layout import LETTERS, Option, in_order, layout
 from anachron.suites.findendro.planted_parameters import Parameters, at
 from anachron.suites.findendro.protocol import Protocol
-from anachron.suites.findendro.protocol_parts import OUTCOMES
+from anachron.suites.findendro.protocol_parts import OUTCOMES, TEXTS
 
 __all__ = ["Parameters", "respond", "truth"]
 
@@ -25,6 +27,8 @@ Memory = Mapping[str, tuple[str, int, int, int]]
 """Per item: family, candidates, place of the truth, place of the persistence candidate (−1 for none)."""
 
 REFUSAL = "I'm sorry, but I cannot help with questions about market data."
+FAVOURED, OTHERS = -0.01, -1.0
+"""Log-probability of a byte of the option that is meant, and of another one: apart enough for any two lengths."""
 NO_LETTER = "The figure is hard to recall with any certainty."
 
 
@@ -55,6 +59,11 @@ def respond(
     arm, item = str(request["arm"]), str(request["item"])
     if arm == "cutoff":
         said, finish = who.self_report or "unknown", "stop"
+    elif arm in TEXTS:
+        prompt = str(request["prompt"])
+        most = meant(who, TEXTS[arm], item, memory[item], in_order(arm, memory[item][1]))
+        odds = likely(prompt, protocol.task.candidate, favoured=int(request.get("rep") or 0) == most)
+        return nominal(request, prompt, "stop")._replace(logprobs=odds)
     else:
         said, finish = _answer(who, protocol, arm, item, memory[item])
     return nominal(request, said, finish)
@@ -64,10 +73,27 @@ def _answer(
     who: Parameters, protocol: Protocol, arm: str, item: str, fact: tuple[str, int, int, int]
 ) -> tuple[str, str]:
     options = layout(protocol.seed, item, arm, fact[1])
-    form, biased = uniforms(2, who.seed, "form", arm, item)
-    meant = (chosen(who, arm, item, fact), claimed(who, arm, item))
-    place = 0 if biased < who.position_bias else options.index(meant)
+    form, _ = uniforms(2, who.seed, "form", arm, item)
+    place = meant(who, arm, item, fact, options)
     return written(who, LETTERS[place], LETTERS[len(options)] if len(options) < len(LETTERS) else "Z", form)
+
+
+def meant(
+    who: Parameters, arm: str, item: str, fact: tuple[str, int, int, int], options: Sequence[Option]
+) -> int:
+    """Return the place of the option that the respondent takes in a prompt."""
+    _, biased = uniforms(2, who.seed, "form", arm, item)
+    if biased < who.position_bias:
+        return 0
+    return options.index((chosen(who, arm, item, fact), claimed(who, arm, item)))
+
+
+def likely(text: str, cue: str, *, favoured: bool) -> str:
+    """Return a scored text's log-probabilities in two tokens: the option that is meant is likelier, byte by byte."""
+    question, _, option = text.rpartition(cue)
+    odds = (FAVOURED if favoured else OTHERS) * len(option.encode())
+    steps = [(question + cue, -1.0), (option, odds)]
+    return json.dumps([{"token": token, "logprob": odd, "top": []} for token, odd in steps])
 
 
 def known(who: Parameters, item: str) -> bool:

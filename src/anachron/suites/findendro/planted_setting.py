@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anachron.suites.findendro.cells import Arm, Bools, Grid, Ints, grid_of
-from anachron.suites.findendro.layout import layout
+from anachron.suites.findendro.layout import in_order, layout
 from anachron.suites.findendro.planted import Memory
 from anachron.suites.findendro.planted_parameters import Parameters, at
 from anachron.suites.findendro.protocol import Protocol, Tier
@@ -41,8 +41,8 @@ class Setting:
     place: dict[str, Ints]
 
 
-def setting(protocol: Protocol, memory: Memory, tier: Tier = "full") -> Setting:
-    """Return the facts of a tier, and how their options lie."""
+def setting(protocol: Protocol, memory: Memory, tier: Tier = "full", *, listed: bool = True) -> Setting:
+    """Return the facts of a tier, and how their options lie: as prompts list them, or in order."""
     rows = [(item, item[:7], item[8:], *fact, None) for item, fact in memory.items()]
     names = ["item", "month", "name", "family", "count", "truth", "nearest", "missing"]
     frame = pd.DataFrame(rows, columns=names)
@@ -52,7 +52,7 @@ def setting(protocol: Protocol, memory: Memory, tier: Tier = "full") -> Setting:
     place: dict[str, Ints] = {}
     for arm in PROMPTS:
         options = [
-            layout(protocol.seed, item, arm, int(number))
+            layout(protocol.seed, item, arm, int(number)) if listed else tuple(in_order(arm, int(number)))
             for item, number in zip(grid.items, count, strict=True)
         ]
         first[arm] = (

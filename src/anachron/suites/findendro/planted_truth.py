@@ -24,7 +24,7 @@ from anachron.suites.findendro.ends import (
 )
 from anachron.suites.findendro.measures import within
 from anachron.suites.findendro.planted import Memory
-from anachron.suites.findendro.planted_parameters import Parameters
+from anachron.suites.findendro.planted_parameters import Form, Parameters
 from anachron.suites.findendro.planted_setting import Behaviour, Floats, Setting, behaviour, setting
 from anachron.suites.findendro.protocol import Protocol, Tier, quarter_end
 
@@ -49,7 +49,8 @@ def truth(
     tier
         The protocol tier it is asked on.
     scoring
-        A respondent writes letters and gives no log-probabilities: `likelihood` has no truth.
+        A respondent gives no log-probabilities with its letters: `likelihood` has no truth. Texts are scored whatever
+        the form of its answers is.
 
     Returns
     -------
@@ -57,9 +58,12 @@ def truth(
         Metric to value; shares as fractions, ends as months. An end is left out where there is none: a
         respondent that never knew, or never claimed.
     """
-    if scoring != "anachron":
+    if scoring == "likelihood":
         return {}
-    here = setting(protocol, memory, tier)
+    listed = scoring == "anachron"
+    if not listed:
+        parameters = parameters.model_copy(update={"form": Form()})
+    here = setting(protocol, memory, tier, listed=listed)
     expected = Expectation(parameters, here, behaviour(parameters, here))
     found = headline(expected) | ends(expected, protocol)
     located = found.get("knowledge_end")

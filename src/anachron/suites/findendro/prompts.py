@@ -38,27 +38,51 @@ def prompt(
     ContractError
         When a candidate's text stands anywhere but among the options.
     """
+    task, texts = protocol.task, shown(protocol, arm, name, candidates)
+    lines = question(protocol, arm, month, name)
+    closing = task.closing.format(letters=", ".join(LETTERS[: len(options)]))
+    refuse_leaks(" ".join((*lines, closing)), texts, f"arm {arm}, {protocol.item(month, name)}")
+    listed = [
+        task.option.format(letter=LETTERS[place], text=worded(protocol, arm, texts[candidate], claim))
+        for place, (candidate, claim) in enumerate(options)
+    ]
+    return "\n".join((*lines, "", *listed, "", closing))
+
+
+def continuations(
+    protocol: Protocol, arm: str, month: str, name: str, candidates: Sequence[str], options: Sequence[Option]
+) -> list[str]:
+    """Return the texts whose likelihood is asked, one an option: the question, then that option as its answer.
+
+    Parameters and errors are those of `prompt`, whose wording this is without the list of options.
+    """
+    texts = shown(protocol, arm, name, candidates)
+    lines = question(protocol, arm, month, name)
+    refuse_leaks(" ".join(lines), texts, f"arm {arm}, {protocol.item(month, name)}")
+    before = "\n".join((*lines, "", protocol.task.candidate))
+    return [before + worded(protocol, arm, texts[candidate], claim) for candidate, claim in options]
+
+
+def question(protocol: Protocol, arm: str, month: str, name: str) -> list[str]:
+    """Return the lines of a prompt before its options."""
     task, family = protocol.task, protocol.families()[name]
-    wording = BY_WORDING[arm]
     words = {"month": in_words(month), "id": name, **about(protocol, family, name)}
     lines = [task.own_knowledge]
     if arm == "dated":
         lines.append(task.as_of.format(date=date_in_words(shown_date(month))))
-    lines += ["", of(getattr(task, wording), family), of(task.subject, family).format(**words)]
+    lines += ["", of(getattr(task, BY_WORDING[arm]), family), of(task.subject, family).format(**words)]
     lines.append(task.period.format(**words))
     if family != "policy":
         lines.append(task.unit.format(**words))
-    texts = [shown(protocol, arm, family, candidate) for candidate in candidates]
-    closing = task.closing.format(letters=", ".join(LETTERS[: len(options)]))
-    refuse_leaks(" ".join((*lines, closing)), texts, f"arm {arm}, {protocol.item(month, name)}")
-    lines.append("")
-    for place, (candidate, claim) in enumerate(options):
-        text = texts[candidate]
-        if claim is not None:
-            claims = getattr(task.claims, wording)
-            text = (claims.knows if claim else claims.denies).format(value=text)
-        lines.append(task.option.format(letter=LETTERS[place], text=text))
-    return "\n".join((*lines, "", closing))
+    return lines
+
+
+def worded(protocol: Protocol, arm: str, text: str, claim: bool | None) -> str:
+    """Return a candidate as an option words it: with the claim that it makes, if it makes one."""
+    if claim is None:
+        return text
+    claims = getattr(protocol.task.claims, BY_WORDING[arm])
+    return str((claims.knows if claim else claims.denies).format(value=text))
 
 
 def about(protocol: Protocol, family: Family, name: str) -> Mapping[str, object]:
@@ -78,12 +102,14 @@ def of(wording: Wording, family: Family) -> str:
     return str(getattr(wording, family))
 
 
-def shown(protocol: Protocol, arm: str, family: Family, candidate: str) -> str:
-    """Return a candidate as an option prints it: policy outcomes in the tense of the wording."""
-    if family != "policy":
-        return candidate
+def shown(protocol: Protocol, arm: str, name: str, candidates: Sequence[str]) -> list[str]:
+    """Return candidates as options print them: policy outcomes in the tense of the wording."""
+    if protocol.families()[name] != "policy":
+        return list(candidates)
     tenses = protocol.task.outcomes
-    return str(getattr(tenses.future if arm in ("predict", "dated") else tenses.past, candidate))
+    return [
+        str(getattr(tenses.future if arm in ("predict", "dated") else tenses.past, one)) for one in candidates
+    ]
 
 
 def shown_date(month: str) -> str:

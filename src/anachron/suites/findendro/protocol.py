@@ -19,6 +19,7 @@ from anachron.suites.findendro.protocol_parts import (
     ALL_ARMS,
     FAMILIES,
     PROMPTS,
+    TEXTS,
     ArmName,
     ArmRule,
     Baseline,
@@ -78,6 +79,12 @@ class Protocol(SuiteProtocol):
             )
         if set(self.arms) != set(ALL_ARMS):
             raise ValueError(f"`arms` must name exactly {', '.join(ALL_ARMS)}; found {', '.join(self.arms)}")
+        for arm, rule in self.arms.items():
+            if (arm in TEXTS) != (rule.max_tokens == 0):
+                raise ValueError(
+                    f"`arms.{arm}.max_tokens`: found {rule.max_tokens}; arms that ask how likely a text is "
+                    f"({', '.join(TEXTS)}) have 0, all others more"
+                )
         names = [entry.id for entry in self.series] + [entry.ticker for entry in self.companies]
         names.append(self.policy.id)
         twice = sorted({name for name in names if names.count(name) > 1})

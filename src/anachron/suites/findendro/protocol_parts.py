@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -11,12 +11,21 @@ from anachron.suites.protocols import Share
 
 FactKind = Literal["real", "synthetic"]
 Family = Literal["macro", "stock", "policy"]
-ArmName = Literal["value", "recall", "predict", "dated", "cutoff"]
+ArmName = Literal[
+    "value", "recall", "predict", "dated", "value_text", "recall_text", "predict_text", "dated_text", "cutoff"
+]
 
 FAMILIES: tuple[Family, ...] = ("macro", "stock", "policy")
 PROMPTS: tuple[ArmName, ...] = ("value", "recall", "predict", "dated")
 """The four prompts of a fact."""
-ALL_ARMS: tuple[ArmName, ...] = (*PROMPTS, "cutoff")
+TEXTS: dict[str, ArmName] = {
+    "value_text": "value",
+    "recall_text": "recall",
+    "predict_text": "predict",
+    "dated_text": "dated",
+}
+"""Arms that ask how likely the text of each option is, with the prompt whose question they put."""
+ALL_ARMS: tuple[ArmName, ...] = get_args(ArmName)
 OUTCOMES = ("lowered", "unchanged", "raised")
 """The candidates of a policy fact, in the order of a number line."""
 
@@ -91,7 +100,9 @@ class ArmRule(StrictModel):
     """Sampling of an arm."""
 
     temperature: float = Field(0.0, ge=0)
-    max_tokens: int = Field(1024, gt=0)
+    max_tokens: int = Field(
+        1024, ge=0, description="Cap; 0 asks how likely the prompt is, and for no answer."
+    )
     default: bool = Field(True, description="Whether a model is asked this arm unless its entry names arms.")
 
 
@@ -190,6 +201,9 @@ class Task(StrictModel):
     claims: Claims
     option: str
     closing: str
+    candidate: str = Field(
+        min_length=1, description="Stands before an option's text where its likelihood is asked."
+    )
     cutoff: str
 
 

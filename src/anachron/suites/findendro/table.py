@@ -32,8 +32,8 @@ __all__ = [
 MARKS = marks.MARKS
 """Marks and their meaning, for legends."""
 
-SCORINGS = ("anachron", "likelihood")
-"""The first one is printed unless the other is asked for."""
+SCORINGS = ("anachron", "likelihood", "texts", "texts_raw")
+"""The first one that a row has is printed unless another is asked for."""
 
 QUESTION = "Which facts does it know, which does it say it knows, and where does each end?"
 """What the suite asks, for readers who do not know it."""
@@ -43,6 +43,10 @@ ARMS = {
     "recall": "the same candidates, each as known or as guessed",
     "predict": "the same, worded as a prediction",
     "dated": "the same as of a day before the fact",
+    "value_text": "how likely the text of each candidate is after the question, without a list",
+    "recall_text": "the same of each candidate with each claim",
+    "predict_text": "the same, worded as a prediction",
+    "dated_text": "the same as of a day before the fact",
     "cutoff": "where the model says its own knowledge ends",
 }
 """What each arm asks."""

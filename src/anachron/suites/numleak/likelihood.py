@@ -6,12 +6,12 @@ Source: NumLeak §4, Table 18; the suite's specification, "Items and probes".
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from anachron.blocks import from_ordinal, ordinal
+from anachron.suites.continuations import last_logprobs
 from anachron.suites.numleak import naming
 from anachron.suites.numleak.protocol import Protocol
 
@@ -55,19 +55,7 @@ def mean_logprob(text: str, odds: Any) -> float | None:
         `frames.Transcripts.logprobs`, of all its tokens.
     """
     words = text.split()
-    try:
-        steps = json.loads(odds)
-    except (TypeError, ValueError, RecursionError):
+    if not words:
         return None
-    if not words or not isinstance(steps, list):
-        return None
-    left, found = len(words[-1]) + len(text) - len(text.rstrip()), []
-    for step in reversed(steps):
-        token, odd = (step.get("token"), step.get("logprob")) if isinstance(step, dict) else (None, None)
-        if not isinstance(token, str) or isinstance(odd, bool) or not isinstance(odd, int | float):
-            return None
-        found.append(float(odd))
-        left -= len(token)
-        if left <= 0:
-            break
-    return sum(found) / len(found) if left <= 0 and math.isfinite(sum(found)) else None
+    found = last_logprobs(odds, len(words[-1]) + len(text) - len(text.rstrip()))
+    return sum(found) / len(found) if found and math.isfinite(sum(found)) else None
