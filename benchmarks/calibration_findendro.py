@@ -5,22 +5,25 @@
 A replicate redraws what a respondent knows, claims, guesses and writes, on the complete generated facts of the
 snapshot; facts, candidates and the order of options stay. The truth is exact (`planted_truth`). Bias is in standard
 errors of one estimate; every figure stands beside its Monte Carlo error. About a quarter of a CPU second a replicate.
+Four degenerate respondents follow, a tenth as often: the mean of each measure beside its truth, or how often which gate
+leaves it undefined.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
-from anachron.blocks import ordinal
+from anachron.blocks import from_ordinal, ordinal
 from anachron.config import Sources
 from anachron.estimates import Estimate
 from anachron.stats import calibration
 from anachron.suites import load_protocol
-from anachron.suites.findendro import items
+from anachron.suites.findendro import items, measures
 from anachron.suites.findendro.draws import Draws
 from anachron.suites.findendro.estimate import measured
 from anachron.suites.findendro.measures import Model
@@ -61,6 +64,26 @@ RESPONDENTS = {
     },
 }
 """Ends lie in the middle of a quarter: at its edge the rolling mean stands at the threshold itself."""
+
+NEVER, ALWAYS = {"1999-01": 0.0}, {"1999-01": 1.0}
+DEGENERATE = {
+    "repeats last month": {"seed": 4, "knowledge": NEVER, "numeric_guess": "persistence"},
+    "always unchanged": {"seed": 5, "knowledge": NEVER, "policy_guess": "unchanged"},
+    "knows all, denies all": {"seed": 6, "knowledge": ALWAYS},
+    "always the first option": {"seed": 7, "knowledge": ALWAYS, "position_bias": 1.0},
+}
+"""All claim nothing."""
+SHOWN = (
+    "knows",
+    "knows.macro",
+    "knows.stock",
+    "knows.policy",
+    "says",
+    "gap",
+    "knowledge_end",
+    "claims_end",
+    "position.value",
+)
 
 ENDS = ("knowledge_end", "claims_end")
 APART = "claims_minus_knowledge"
@@ -151,6 +174,43 @@ def report(name: str, found: dict[str, np.ndarray], known: dict[str, float | str
     return misses
 
 
+def degenerate(who: Parameters, protocol: Protocol, memory: Memory, replicates: int) -> list[str]:
+    """Print what is found of a degenerate respondent; return metrics that differ from their truth."""
+    here = setting(protocol, memory)
+    acts = behaviour(who, here)
+    rule = Draws(len(here.grid), protocol.bootstrap.model_copy(update={"draws": 100}))
+    generator = np.random.default_rng(who.seed)
+    known = truth(who, protocol, memory)
+    values: dict[str, list[float]] = {metric: [] for metric in SHOWN}
+    gates: dict[str, Counter[str]] = {metric: Counter() for metric in SHOWN}
+    for _ in range(replicates):
+        model = Model(here.grid, drawn(who, here, acts, generator), rule, protocol)
+        for one in (*measured(model)[0], *measures.families(model), *measures.position(model)):
+            if one.metric in values:
+                failed = [gate.mark for gate in one.gates if not gate.passed]
+                gates[one.metric].update(failed[:1])
+                values[one.metric] += [] if failed else [_number(one.value)]
+    misses = []
+    for metric in SHOWN:
+        true = known.get(metric)
+        exact = float("nan") if true is None else _number(true)
+        if metric in ENDS and true is None and values[metric]:
+            misses.append(metric)
+        error = float(np.std(values[metric]) / len(values[metric]) ** 0.5) if values[metric] else 0.0
+        mean = float(np.mean(values[metric])) if values[metric] else float("nan")
+        undefined = ", ".join(f"{mark} in {count / replicates:.3f}" for mark, count in gates[metric].items())
+        shown = [
+            from_ordinal(round(one)) if metric in ENDS and np.isfinite(one) else f"{one:.4f}"
+            for one in (exact, mean)
+        ]
+        print(
+            f"  {metric:16s} truth {shown[0]}, mean {shown[1]} ± {error:.4f}, undefined by {undefined or 'none'}"
+        )
+        if abs(mean - exact) > 3 * error + 1e-9:
+            misses.append(metric)
+    return misses
+
+
 def main() -> None:
     """Calibrate."""
     options = argparse.ArgumentParser(
@@ -158,11 +218,12 @@ def main() -> None:
     )
     options.add_argument("--replicates", type=int, default=2000)
     options.add_argument("--draws", type=int, default=1000)
-    options.add_argument("--only", choices=sorted(RESPONDENTS))
+    options.add_argument("--only", choices=[*RESPONDENTS, *DEGENERATE])
     asked = options.parse_args()
     protocol, memory = complete()
     misses = []
-    for name in [asked.only] if asked.only else RESPONDENTS:
+    named = [asked.only] if asked.only else [*RESPONDENTS, *DEGENERATE]
+    for name in [one for one in RESPONDENTS if one in named]:
         who = Parameters.model_validate(RESPONDENTS[name])
         known = truth(who, protocol, memory)
         skipped = ("knows.", "says.", "difference.", "baseline.", "self_report")
@@ -173,6 +234,11 @@ def main() -> None:
         spent = time.process_time() - start
         misses += report(name, found, known)
         print(f"  {asked.replicates} replicates, {spent:.0f} CPU seconds", flush=True)
+    for name in [one for one in DEGENERATE if one in named]:
+        print(f"\n{name}")
+        who = Parameters.model_validate({"claims_known": NEVER, "claims_unknown": NEVER, **DEGENERATE[name]})
+        found_off = degenerate(who, protocol, memory, max(1, asked.replicates // 10))
+        misses += [f"{name}: {metric}" for metric in found_off]
     print("\n" + ("\n".join(["Outside the bounds:", *misses]) if misses else "All within the bounds."))
 
 
