@@ -49,7 +49,7 @@ def test_each_option_is_a_request_that_ends_in_its_text(arm: str, item: str) -> 
     candidates = json.loads(known_fact(item)["candidates"])
     options = in_order(arm, len(candidates))
     assert table["rep"].tolist() == list(range(len(options)))
-    assert len(options) == len(candidates) * (1 if arm == "value_text" else 2)
+    assert len(options) == len(candidates) * (1 if arm == "value-text" else 2)
     assert set(table["max_tokens"]) == {0} and set(table["temperature"]) == {0.0}
     assert CHOSEN.arms[arm].default is False
     texts = prompts.shown(CHOSEN, TEXTS[arm], item[8:], candidates)
@@ -60,13 +60,13 @@ def test_each_option_is_a_request_that_ends_in_its_text(arm: str, item: str) -> 
         before.add(text.removesuffix(worded))
     (question,) = before
     assert not any(text in question for text in texts)
-    assert ("30 September 2008" in question) == (arm == "dated_text" and item.startswith("2008"))
+    assert ("30 September 2008" in question) == (arm == "dated-text" and item.startswith("2008"))
     listed = ask.build(CHOSEN, sample(), TEXTS[arm], [item])["prompt"].iloc[0]
     assert listed.startswith(question.removesuffix(CHOSEN.task.candidate).rstrip())
 
 
 def test_an_arm_that_scores_has_cap_zero_and_no_other_has() -> None:
-    for arm, cap in (("value", 0), ("recall_text", 5)):
+    for arm, cap in (("value", 0), ("recall-text", 5)):
         dumped = CHOSEN.model_dump(mode="json")
         dumped["arms"][arm]["max_tokens"] = cap
         with pytest.raises(ValidationError, match=rf"arms\.{arm}\.max_tokens"):
@@ -75,7 +75,7 @@ def test_an_arm_that_scores_has_cap_zero_and_no_other_has() -> None:
 
 def read(text: str | None, odds: str | None, outcome: str = "answer", rep: int = 0) -> pd.Series:
     row = dict.fromkeys(frames.Transcripts.to_schema().columns) | {
-        **{"suite": "findendro", "arm": "value_text", "item": FACTS[1], "rep": rep, "duplicate": 0},
+        **{"suite": "findendro", "arm": "value-text", "item": FACTS[1], "rep": rep, "duplicate": 0},
         **{"model": "m", "key": "k", "provenance": "api", "outcome": outcome, "text": text, "logprobs": odds},
     }
     return parse(frames.check(pd.DataFrame([row]), frames.Transcripts, "test"), CHOSEN).iloc[0]
@@ -138,7 +138,7 @@ def test_the_fewest_last_tokens_that_hold_the_text_count(
         assert found == [odd for _, odd in pairs[-needed:]]
 
 
-def answers(odds: list[float | None], lengths: list[int], arm: str = "value_text") -> pd.DataFrame:
+def answers(odds: list[float | None], lengths: list[int], arm: str = "value-text") -> pd.DataFrame:
     frame = pd.DataFrame({"text_logprob": odds, "text_bytes": pd.array(lengths, dtype="Int64")})
     return frame.assign(arm=arm, item=FACTS[1], rep=range(len(frame)))
 
@@ -148,7 +148,7 @@ def test_a_long_text_wins_by_byte_and_a_short_one_by_sum() -> None:
     mean, whole = (cells.likeliest_texts(table, raw=raw).iloc[0] for raw in (False, True))
     assert (mean["arm"], mean["letter"], mean["candidate"]) == ("value", "B", 1)
     assert (whole["letter"], whole["candidate"]) == ("A", 0) and pd.isna(whole["knows"])
-    claims = answers([-9.0] * 5 + [-1.0] + [-9.0] * 2, [3] * 8, "dated_text")
+    claims = answers([-9.0] * 5 + [-1.0] + [-9.0] * 2, [3] * 8, "dated-text")
     chosen = cells.likeliest_texts(claims, raw=False).iloc[0]
     assert (chosen["arm"], chosen["candidate"], chosen["knows"]) == ("dated", 2, False)
 
@@ -205,7 +205,7 @@ def test_a_respondent_is_recovered_by_its_texts_alone_whatever_it_writes() -> No
 
 
 def test_one_that_favours_the_first_text_fails_the_position_gate() -> None:
-    read_all, _ = reduced(WHO | {"position_bias": 1.0}, ("value_text", "recall_text"))
+    read_all, _ = reduced(WHO | {"position_bias": 1.0}, ("value-text", "recall-text"))
     found = estimate(read_all, sample(), CHOSEN, tier="reduced").records
     knows = next(one for one in found if one["metric"] == "knows" and one["scoring"] == "texts")
     assert knows["gate"] == "p" and not knows["gate_passed"] and knows["value"] is None

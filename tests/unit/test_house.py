@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from anachron import fingerprint
+from anachron import fingerprint, suites
 from anachron.schemas import schemas
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,3 +155,16 @@ def test_help_is_quick_to_load_and_names_every_command() -> None:
         "replay",
     ):
         assert f" {command} " in text
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "config/protocols").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_the_workflow_can_name_every_arm(path: Path) -> None:
+    common = (ROOT / "workflow/rules/common.smk").read_text(encoding="utf-8")
+    written = re.search(r'arm=r"([^"]+)"', common)
+    assert written
+    suite = yaml.safe_load(path.read_text(encoding="utf-8"))["suite"]
+    arms = suites.load_protocol(suite, path).arms
+    assert arms
+    assert [arm for arm in arms if not re.fullmatch(written.group(1), arm)] == []

@@ -18,7 +18,7 @@ def in_order(arm: str, candidates: int) -> list[Option]:
     Where the likelihood of each text is asked there is no list that they stand in: an option's place here is the `rep`
     of its request.
     """
-    claims: tuple[bool | None, ...] = (None,) if arm in ("value", "value_text") else (True, False)
+    claims: tuple[bool | None, ...] = (None,) if arm in ("value", "value-text") else (True, False)
     return [(place, claim) for place in range(candidates) for claim in claims]
 
 

@@ -12,17 +12,17 @@ from anachron.suites.protocols import Share
 FactKind = Literal["real", "synthetic"]
 Family = Literal["macro", "stock", "policy"]
 ArmName = Literal[
-    "value", "recall", "predict", "dated", "value_text", "recall_text", "predict_text", "dated_text", "cutoff"
+    "value", "recall", "predict", "dated", "value-text", "recall-text", "predict-text", "dated-text", "cutoff"
 ]
 
 FAMILIES: tuple[Family, ...] = ("macro", "stock", "policy")
 PROMPTS: tuple[ArmName, ...] = ("value", "recall", "predict", "dated")
 """The four prompts of a fact."""
 TEXTS: dict[str, ArmName] = {
-    "value_text": "value",
-    "recall_text": "recall",
-    "predict_text": "predict",
-    "dated_text": "dated",
+    "value-text": "value",
+    "recall-text": "recall",
+    "predict-text": "predict",
+    "dated-text": "dated",
 }
 """Arms that ask how likely the text of each option is, with the prompt whose question they put."""
 ALL_ARMS: tuple[ArmName, ...] = get_args(ArmName)

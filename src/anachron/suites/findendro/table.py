@@ -43,10 +43,10 @@ ARMS = {
     "recall": "the same candidates, each as known or as guessed",
     "predict": "the same, worded as a prediction",
     "dated": "the same as of a day before the fact",
-    "value_text": "how likely the text of each candidate is after the question, without a list",
-    "recall_text": "the same of each candidate with each claim",
-    "predict_text": "the same, worded as a prediction",
-    "dated_text": "the same as of a day before the fact",
+    "value-text": "how likely the text of each candidate is after the question, without a list",
+    "recall-text": "the same of each candidate with each claim",
+    "predict-text": "the same, worded as a prediction",
+    "dated-text": "the same as of a day before the fact",
     "cutoff": "where the model says its own knowledge ends",
 }
 """What each arm asks."""
