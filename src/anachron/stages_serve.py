@@ -159,6 +159,8 @@ def _model(
         made = plan(entry, provider, suite, table.assign(tiers=entry.tier), remembers)
         for ask in each(made, range(len(made.keys))):
             place = (ask.request["system"], ask.request["prompt"])
+            if ask.request["max_tokens"] == 0:  # sent as one text, as `openai_scoring` joins them
+                place = ("", "\n\n".join(text for text in place if text))
             found.setdefault(place, []).append((ask.request, ask.body, respond))
 
     def answer(system: str, prompt: str, before: int) -> Reply | bytes | None:

@@ -391,9 +391,47 @@ def test_a_scored_prompt_comes_without_the_token_that_was_made(usage):
 
 
 @pytest.mark.parametrize(
+    ("tokens", "usage", "finish"),
+    [
+        # The begin-of-text token is listed and not counted, or counted and not listed.
+        (["<s>", "Answer:", " -", "1.23", "\n"], {"prompt_tokens": 3, "completion_tokens": 1}, "length"),
+        (["Answer:", " -", "1.23", "\n"], {"prompt_tokens": 4, "completion_tokens": 1}, "length"),
+        # The end-of-text token that was made is counted and not listed.
+        (["Answer:", " -", "1.23"], {"prompt_tokens": 3, "completion_tokens": 1}, "stop"),
+    ],
+)
+def test_the_last_token_of_the_prompt_is_kept_however_servers_count(tokens, usage, finish):
+    values = [None, *[-1.0] * (len(tokens) - 1)]
+    answer = scored({"tokens": tokens, "token_logprobs": values}, usage=usage)
+    answer["choices"][0]["finish_reason"] = finish
+    assert read(KIND, answer).text.removeprefix("<s>") == "Answer: -1.23"
+
+
+def test_an_aborted_scoring_is_tried_again():
+    answer = scored({"tokens": [], "token_logprobs": []})
+    answer["choices"][0]["finish_reason"] = "error"
+    found = failed(KIND, 200, answer)
+    assert found is not None and found.retry
+
+
+def test_a_scoring_body_may_not_name_another_model():
+    for name in ("models", "route", "messages", "suffix"):
+        with pytest.raises(CollectError, match=name):
+            body_of(KIND, request(prompt="Answer: 1", max_tokens=0), extra_body={name: ["other"]})
+
+
+@pytest.mark.parametrize("changes", [{"object": "text.completion"}, {"choices": []}, {"object": None}])
+def test_an_answer_of_completions_is_known_by_its_form(changes):
+    answer = {**scored(None), **changes}
+    found = failed(KIND, 200, answer)
+    assert found is not None and not found.retry and "vLLM" in found.words
+
+
+@pytest.mark.parametrize(
     "logprobs",
     [
         None,
+        {"tokens": ["a", "b", "c"], "token_logprobs": [None, None, -0.1]},
         {"tokens": ["\n"], "token_logprobs": [-0.1]},
         {"content": [{"token": "\n", "logprob": -0.1, "top_logprobs": []}]},
         {"tokens": ["a", "b"], "token_logprobs": [-0.1]},

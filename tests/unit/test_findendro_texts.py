@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from findendro_facts import protocol, sample, transcripts
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from anachron import frames, suites
+from anachron.errors import ContractError
 from anachron.suites.continuations import last_logprobs
 from anachron.suites.findendro import ask, cells, items, planted, planted_truth, prompts
 from anachron.suites.findendro.estimate import estimate
@@ -115,6 +116,7 @@ def test_what_cannot_be_scored_is_told(
     assert found["reading"] == reading and pd.isna(found["text_logprob"]) and pd.isna(found["text_bytes"])
 
 
+@settings(deadline=None, max_examples=60)
 @given(
     st.text(max_size=40), st.one_of(st.none(), st.text(max_size=40), st.just(steps(("a", -1.0), ("b", -2.0))))
 )
@@ -123,6 +125,7 @@ def test_reading_a_scored_text_never_raises(text: str, odds: str | None) -> None
     assert read(f"Answer: {text}", odds)["reading"] in ("scored", "not scored")
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.text(min_size=1, max_size=4), st.floats(-20, 0)), min_size=1), st.integers(1, 30)
 )
@@ -140,23 +143,60 @@ def test_the_fewest_last_tokens_that_hold_the_text_count(
 
 def answers(odds: list[float | None], lengths: list[int], arm: str = "value-text") -> pd.DataFrame:
     frame = pd.DataFrame({"text_logprob": odds, "text_bytes": pd.array(lengths, dtype="Int64")})
-    return frame.assign(arm=arm, item=FACTS[1], rep=range(len(frame)))
+    return frame.assign(arm=arm, item=FACTS[1], rep=range(len(frame)), duplicate=0)
 
 
 def test_a_long_text_wins_by_byte_and_a_short_one_by_sum() -> None:
     table = answers([-3.0, -4.0, -9.0, -9.0], [2, 20, 2, 2])
-    mean, whole = (cells.likeliest_texts(table, raw=raw).iloc[0] for raw in (False, True))
+    mean, whole = (cells.likeliest_texts(table, "FEDTARGET", raw=raw).iloc[0] for raw in (False, True))
     assert (mean["arm"], mean["letter"], mean["candidate"]) == ("value", "B", 1)
     assert (whole["letter"], whole["candidate"]) == ("A", 0) and pd.isna(whole["knows"])
     claims = answers([-9.0] * 5 + [-1.0] + [-9.0] * 2, [3] * 8, "dated-text")
-    chosen = cells.likeliest_texts(claims, raw=False).iloc[0]
+    chosen = cells.likeliest_texts(claims, "FEDTARGET", raw=False).iloc[0]
     assert (chosen["arm"], chosen["candidate"], chosen["knows"]) == ("dated", 2, False)
 
 
-@pytest.mark.parametrize("odds", [[-1.0, -1.0, -2.0, -3.0], [-1.0, None, -2.0, -3.0], [-1.0, -2.0]])
+@pytest.mark.parametrize("odds", [[-1.0, -1.0, -2.0, -3.0], [-1.0, None, -2.0, -3.0], [-1.0, -2.0, -3.0]])
 def test_two_likeliest_texts_or_a_missing_one_are_no_choice(odds: list[float | None]) -> None:
-    chosen = cells.likeliest_texts(answers(odds, [3] * len(odds)), raw=False).iloc[0]
+    chosen = cells.likeliest_texts(answers(odds, [3] * len(odds)), "FEDTARGET", raw=False).iloc[0]
     assert chosen[["letter", "candidate", "knows"]].isna().all()
+
+
+def test_another_copy_of_an_answer_changes_no_choice() -> None:
+    table = answers([-3.0, -4.0, -9.0, -9.0], [2, 2, 2, 2])
+    twice = pd.concat([table, table.assign(duplicate=1, text_logprob=-1.0)], ignore_index=True)
+    assert cells.likeliest_texts(twice, "FEDTARGET", raw=True)["letter"].tolist() == ["A"]
+
+
+def test_texts_that_no_server_scored_are_too_few_and_say_so() -> None:
+    read_all, _ = reduced(WHO, ("value-text",))
+    unread = read_all.assign(reading="not scored", text_logprob=np.nan, text_bytes=pd.NA)
+    unread["text_bytes"] = unread["text_bytes"].astype("Int64")
+    found = estimate(unread, sample(), CHOSEN, tier="reduced").records
+    knows = {one["scoring"]: one for one in found if one["metric"] == "knows"}
+    assert set(knows) == {"texts", "texts_raw"}
+    assert all(one["gate"] == "f" and not one["gate_passed"] for one in knows.values())
+
+
+@pytest.mark.parametrize("cue", [" ", "\n"])
+def test_a_cue_of_blanks_is_refused(cue: str) -> None:
+    dumped = CHOSEN.model_dump(mode="json")
+    dumped["task"]["candidate"] = cue
+    with pytest.raises(ValidationError, match="candidate"):
+        type(CHOSEN).model_validate(dumped)
+
+
+@pytest.mark.parametrize(
+    ("cue", "words"), [("(", "says where an option begins"), ("unchanged: ", "outside its options")]
+)
+def test_a_cue_within_an_option_or_an_option_within_the_cue_is_refused(cue: str, words: str) -> None:
+    dumped = CHOSEN.model_dump(mode="json")
+    dumped["task"]["candidate"] = cue
+    if cue == "unchanged: ":
+        dumped["task"]["outcomes"]["past"]["unchanged"] = "unchanged"
+    changed = type(CHOSEN).model_validate(dumped)
+    with pytest.raises(ContractError, match=words):
+        ask.build(changed, sample(), "recall-text", [FACTS[0]])
 
 
 def reduced(who: dict[str, Any], arms: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -194,7 +234,7 @@ def test_a_respondent_is_recovered_by_its_texts_alone_whatever_it_writes() -> No
             assert abs(one["value"] - truth[metric]) < 4 * error, metric
     # The respondent's choices themselves, fact by fact.
     who = planted.Parameters.model_validate(WHO)
-    chosen = cells.likeliest_texts(read_all, raw=False)
+    chosen = cells.likeliest_texts(read_all, "FEDTARGET", raw=False)
     for row in chosen.sample(60, random_state=1).to_dict("records"):
         options = in_order(row["arm"], memory[row["item"]][1])
         place = planted.meant(who, row["arm"], row["item"], memory[row["item"]], options)

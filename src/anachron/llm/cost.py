@@ -30,6 +30,8 @@ from anachron.llm.plan import Plan
 from anachron.llm.prices import Line
 
 CHARACTERS_A_TOKEN = 4
+SCORED_TOKENS = 1
+"""What a request asks for that wants the log-probabilities of its prompt: not every server takes none."""
 EXPECTED_SHARE = 1 / 4
 LOW_SHARE = 1 / 8
 
@@ -72,7 +74,7 @@ def sizes(made: Plan) -> pd.DataFrame:
             "characters": (table["system"].str.len() + table["prompt"].str.len()).tolist(),
             "bytes": list(map(prices.prompt_bytes, table["system"], table["prompt"])),
             "cap": [
-                entry.cap(suite, str(arm), int(cap))
+                entry.cap(suite, str(arm), int(cap)) if cap > 0 else SCORED_TOKENS
                 for arm, cap in zip(table["arm"], table["max_tokens"], strict=True)
             ],
             "protocol_cap": table["max_tokens"].astype(int).tolist(),

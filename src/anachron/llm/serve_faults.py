@@ -248,6 +248,8 @@ def _huge(answer: dict[str, Any], fault: Fault) -> None:
 def _null_content(answer: dict[str, Any], fault: Fault) -> None:
     place, name = _said(answer)
     place[name] = None
+    if place.get("logprobs"):
+        place["logprobs"]["token_logprobs"] = [None] * len(place["logprobs"]["tokens"])
 
 
 def _said(answer: dict[str, Any]) -> tuple[dict[str, Any], str]:
@@ -270,7 +272,8 @@ JSON_TYPE = {"Content-Type": "application/json"}
 
 
 def _bad_utf8(raw: bytes) -> bytes:
-    return raw.replace(b'"content": "', b'"content": "\xff\xfe\xc3(', 1)
+    name = b'"content": "' if b'"content": "' in raw else b'"tokens": ["'
+    return raw.replace(name, name + b"\xff\xfe\xc3(", 1)
 
 
 MALFORMED: dict[str, Callable[[bytes], Malformed]] = {

@@ -35,9 +35,13 @@ def last_logprobs(odds: Any, characters: int) -> list[float] | None:
         token, odd = (step.get("token"), step.get("logprob")) if isinstance(step, dict) else (None, None)
         if not isinstance(token, str) or isinstance(odd, bool) or not isinstance(odd, int | float):
             return None
-        if not math.isfinite(odd):
+        try:
+            value = float(odd)
+        except OverflowError:
             return None
-        found.append(float(odd))
+        if not math.isfinite(value):
+            return None
+        found.append(value)
         left -= len(token)
         if left <= 0:
             return found[::-1]

@@ -248,9 +248,6 @@ def failure(status: int, headers: Mapping[str, str], raw: bytes) -> Failure | No
     found = failure_of(status, headers, raw, error_of(answer))
     if found is not None or not 200 <= status < 300:
         return found
-    unscored = openai_scoring.failure(answer)
-    if unscored is not None:
-        return unscored
     first = mapping(next(iter(sequence(mapping(answer).get("choices"))), None))
     error = mapping(first.get("error"))
     if error:
@@ -258,7 +255,7 @@ def failure(status: int, headers: Mapping[str, str], raw: bytes) -> Failure | No
     if first.get("finish_reason") in CUT_OFF:
         words = f"HTTP {status}: serving ended with finish_reason {first['finish_reason']!r}"
         return Failure(words, retry=True, slow_down=first["finish_reason"] == "insufficient_system_resource")
-    return None
+    return openai_scoring.failure(answer)
 
 
 def _headers(api_key: str | None) -> dict[str, str]:

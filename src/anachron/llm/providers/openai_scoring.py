@@ -23,7 +23,14 @@ from anachron.llm.providers.wire_common import (
 )
 
 PATH = "/completions"
-FIXED = ("model", "prompt", "stream", "n", "temperature", "max_tokens", "echo", "logprobs")
+FIXED = (
+    *("model", "models", "route", "prompt", "messages", "stream", "n", "best_of", "suffix", "temperature"),
+    *("max_tokens", "max_completion_tokens", "echo", "logprobs"),
+)
+
+
+KINDS = ("text_completion", "text.completion")
+"""How servers name an answer of the dialect."""
 
 
 def is_scoring(request: Mapping[str, Any]) -> bool:
@@ -47,9 +54,11 @@ def body(request: Mapping[str, Any], entry: ModelEntry) -> dict[str, Any]:
 
 def is_answer(answer: Any) -> bool:
     """Whether a parsed answer is one of the completions dialect."""
-    if mapping(answer).get("object") != "text_completion":
-        return False
-    return isinstance(next(iter(sequence(answer.get("choices"))), None), dict)
+    kind, choices = mapping(answer).get("object"), sequence(mapping(answer).get("choices"))
+    if not choices:
+        return bool(kind in KINDS)
+    first = mapping(choices[0])
+    return kind in KINDS or (kind != "chat.completion" and "message" not in first and "text" in first)
 
 
 def read(answer: Mapping[str, Any]) -> Reply | None:
@@ -84,15 +93,21 @@ def failure(answer: Any) -> Failure | None:
 
 def _prompt_steps(answer: Mapping[str, Any]) -> list[tuple[str, Any]] | None:
     """Return token and log-probability of the prompt's tokens; None where the server does not give them."""
-    given = mapping(mapping(sequence(answer.get("choices"))[0]).get("logprobs"))
+    first = mapping(next(iter(sequence(answer.get("choices"))), None))
+    given = mapping(first.get("logprobs"))
     names, values = sequence(given.get("tokens")), sequence(given.get("token_logprobs"))
     if not names or len(names) != len(values) or not all(isinstance(name, str) for name in names):
         return None
     usage = mapping(answer.get("usage"))
     prompt, new = tokens(usage.get("prompt_tokens")), tokens(usage.get("completion_tokens"))
     made = 1 if new is None else new
-    # Some servers leave the begin-of-text token out of one count and not of the other.
+    # Some servers leave the begin-of-text token out of one count and not of the other, so that the prompt's count does
+    # not say where the new token begins; an end-of-text token that was made may be counted and not listed.
     if len(names) <= made or (prompt is not None and len(names) < prompt - 1):
         return None
-    kept = len(names) - made if prompt is None else min(prompt, len(names) - made)
+    unlisted = len(names) == prompt and first.get("finish_reason") == "stop"
+    kept = len(names) if unlisted else len(names) - made
+    # The first token has nothing before it to be likely after; where no other has a value, nothing is scored.
+    if all(value is None for value in values[1:kept]):
+        return None
     return list(zip(names[:kept], values[:kept], strict=True))

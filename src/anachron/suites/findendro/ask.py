@@ -16,7 +16,7 @@ from anachron.suites.asking import Request, known_arm, table
 from anachron.suites.findendro.layout import in_order, layout
 from anachron.suites.findendro.prompts import continuations, prompt, shown_date
 from anachron.suites.findendro.protocol import ALL_ARMS, TIERS, ArmName, Protocol
-from anachron.suites.findendro.protocol_parts import OUTCOMES, PROMPTS, TEXTS
+from anachron.suites.findendro.protocol_parts import PROMPTS, TEXTS
 
 
 def smoke(protocol: Protocol) -> list[tuple[str, str]]:
@@ -107,8 +107,3 @@ def refuse_mixture(facts: pd.DataFrame) -> None:
             f"the facts hold {' and '.join(kinds)} values; a question file holds one kind: build the facts of each "
             "protocol in a folder of its own"
         )
-
-
-def candidate_count(protocol: Protocol, item: str) -> int:
-    """Return how many candidates an item of a fact has."""
-    return len(OUTCOMES) if item[8:] == protocol.policy.id else 4

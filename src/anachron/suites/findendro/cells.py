@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from anachron.blocks import months as months_between
 from anachron.blocks import ordinal
 from anachron.errors import ContractError
-from anachron.suites.findendro.layout import LETTERS, in_order
+from anachron.suites.findendro.layout import LETTERS, candidate_count, in_order
 from anachron.suites.findendro.protocol import Protocol, Tier, quarter
 from anachron.suites.findendro.protocol_parts import OUTCOMES, PROMPTS, TEXTS
 
@@ -140,7 +140,7 @@ def period_starts(protocol: Protocol) -> list[str]:
     return [*protocol.periods[:-1], *(later or [last])]
 
 
-def arms_of(answers: pd.DataFrame, grid: Grid, scoring: Scoring) -> dict[str, Arm]:
+def arms_of(answers: pd.DataFrame, grid: Grid, scoring: Scoring, policy: str) -> dict[str, Arm]:
     """Return what a model answered, by arm; arms without answers are left out.
 
     Under the scorings of texts an arm is named as the prompt whose question it puts, and an option's place among the
@@ -148,7 +148,7 @@ def arms_of(answers: pd.DataFrame, grid: Grid, scoring: Scoring) -> dict[str, Ar
     """
     prefix = "likely_" if scoring == "likelihood" else ""
     if scoring in ("texts", "texts_raw"):
-        answers = likeliest_texts(answers, raw=scoring == "texts_raw")
+        answers = likeliest_texts(answers, policy, raw=scoring == "texts_raw")
     place = {item: at for at, item in enumerate(grid.items)}
     found: dict[str, Arm] = {}
     for arm, part in answers.groupby("arm", sort=True):
@@ -163,13 +163,15 @@ def arms_of(answers: pd.DataFrame, grid: Grid, scoring: Scoring) -> dict[str, Ar
     return found
 
 
-def likeliest_texts(answers: pd.DataFrame, *, raw: bool) -> pd.DataFrame:
+def likeliest_texts(answers: pd.DataFrame, policy: str, *, raw: bool) -> pd.DataFrame:
     """Return the option whose text is most likely, one row per item and prompt, with the columns of a given letter.
 
     Parameters
     ----------
     answers
         The parser's `Contract`.
+    policy
+        Name of the policy fact, which has fewer candidates than the others.
     raw
         Whether the sum of the log-probabilities decides; else their mean per byte.
 
@@ -179,25 +181,26 @@ def likeliest_texts(answers: pd.DataFrame, *, raw: bool) -> pd.DataFrame:
         Columns arm (a prompt), item, letter, candidate, knows; no choice where an option was not scored, or two are
         the likeliest.
     """
-    asked = answers[answers["arm"].isin(list(TEXTS))]
+    asked = answers[answers["arm"].isin(list(TEXTS)) & (answers["duplicate"] == 0)]
     length = 1.0 if raw else asked["text_bytes"].astype("float64")
     scored = asked.assign(score=asked["text_logprob"] / length).sort_values(["arm", "item", "rep"])
     rows: list[tuple[object, ...]] = []
     for place, part in scored.groupby(["arm", "item"], sort=False):
         arm, item = map(str, place)
-        choice = likeliest(part["score"].to_numpy(dtype=float), part["rep"].tolist())
+        offered = len(in_order(arm, candidate_count(item, policy)))
+        choice = likeliest(part["score"].to_numpy(dtype=float), part["rep"].tolist(), offered)
         if choice is None:
             rows.append((TEXTS[arm], item, None, None, None))
         else:
-            candidate, knows = in_order(arm, 4)[choice]
+            candidate, knows = in_order(arm, candidate_count(item, policy))[choice]
             rows.append((TEXTS[arm], item, LETTERS[choice], candidate, knows))
     found = pd.DataFrame(rows, columns=["arm", "item", "letter", "candidate", "knows"])
     return found.astype({"candidate": "Int64", "knows": "boolean"})
 
 
-def likeliest(scores: NDArray[np.float64], reps: list[int]) -> int | None:
-    """Return the place of the highest score; None where two are highest, one is missing, or places are."""
-    if reps != list(range(len(reps))) or len(reps) < len(OUTCOMES) or np.isnan(scores).any():
+def likeliest(scores: NDArray[np.float64], reps: list[int], offered: int) -> int | None:
+    """Return the place of the highest score; None where two are highest, or one of those offered has none."""
+    if reps != list(range(offered)) or np.isnan(scores).any():
         return None
     best = np.flatnonzero(scores == scores.max())
     return int(best[0]) if len(best) == 1 else None
@@ -220,7 +223,7 @@ def _arm(part: pd.DataFrame, at: Ints, grid: Grid, prefix: str, arm: str) -> Arm
 
 def scorings_of(answers: pd.DataFrame) -> list[Scoring]:
     """Return the scorings that a model's answers allow."""
-    texts = answers["text_logprob"].notna().any()
+    texts = answers["arm"].isin(list(TEXTS)).any()
     found: list[Scoring] = [] if texts and not answers["arm"].isin(PROMPTS).any() else ["anachron"]
     if answers["likely_letter"].notna().any():
         found.append("likelihood")

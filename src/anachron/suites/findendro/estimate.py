@@ -91,7 +91,7 @@ def score(
     answers: pd.DataFrame, grid: Grid, draws: Draws, protocol: Protocol, scoring: Scoring, stated: str | None
 ) -> tuple[list[Estimate], dict[str, Any]]:
     """Return the estimates of one scoring, and the shares over time."""
-    model = Model(grid, arms_of(answers, grid, scoring), draws, protocol)
+    model = Model(grid, arms_of(answers, grid, scoring, protocol.policy.id), draws, protocol)
     found, curves, ends = measured(model)
     month = {name: stands(one) for name in curves for one in found if one.metric == f"{name}_end"}
     found += [*measures.families(model), *measures.position(model), *self_report(stated, month)]

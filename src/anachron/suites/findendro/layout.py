@@ -5,11 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 
 from anachron.suites.findendro import chance
+from anachron.suites.findendro.protocol_parts import OUTCOMES
 
 LETTERS = "ABCDEFGH"
 
 Option = tuple[int, bool | None]
 """A candidate's place, and whether the option claims to know it; None in the prompt without claims."""
+
+
+def candidate_count(item: str, policy: str) -> int:
+    """Return how many candidates an item of a fact has; `policy` is the policy fact's name."""
+    return len(OUTCOMES) if item[8:] == policy else 4
 
 
 def in_order(arm: str, candidates: int) -> list[Option]:

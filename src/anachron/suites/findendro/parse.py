@@ -13,8 +13,7 @@ from pandera.typing import Series
 
 from anachron import frames
 from anachron.suites.continuations import last_logprobs
-from anachron.suites.findendro.ask import candidate_count
-from anachron.suites.findendro.layout import LETTERS, layout
+from anachron.suites.findendro.layout import LETTERS, candidate_count, layout
 from anachron.suites.findendro.letters import READINGS, month, opening, read
 from anachron.suites.findendro.likelihood import shares
 from anachron.suites.findendro.protocol import Protocol
@@ -97,7 +96,7 @@ def parse(transcripts: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
         elif arm in TEXTS:
             row = _scored(outcome, text or "", odds, protocol.task.candidate)
         else:
-            options = layout(protocol.seed, item, arm, candidate_count(protocol, item))
+            options = layout(protocol.seed, item, arm, candidate_count(item, protocol.policy.id))
             reading, letter = _read(outcome, text or "", len(options))
             candidate, knows = (
                 options[LETTERS.index(letter)] if reading == "letter" and letter else (None, None)

@@ -58,9 +58,18 @@ def continuations(
     """
     texts = shown(protocol, arm, name, candidates)
     lines = question(protocol, arm, month, name)
-    refuse_leaks(" ".join(lines), texts, f"arm {arm}, {protocol.item(month, name)}")
-    before = "\n".join((*lines, "", protocol.task.candidate))
-    return [before + worded(protocol, arm, texts[candidate], claim) for candidate, claim in options]
+    where = f"arm {arm}, {protocol.item(month, name)}"
+    cue = protocol.task.candidate
+    refuse_leaks(" ".join((*lines, cue)), texts, where)
+    before = "\n".join((*lines, "", cue))
+    answers = [worded(protocol, arm, texts[candidate], claim) for candidate, claim in options]
+    for answer in answers:
+        if cue.strip() in answer:
+            raise ContractError(
+                f"{where}: the option {answer!r} holds `task.candidate` ({cue.strip()!r}), which says where an option "
+                "begins; change the wording in the protocol file"
+            )
+    return [before + answer for answer in answers]
 
 
 def question(protocol: Protocol, arm: str, month: str, name: str) -> list[str]:

@@ -202,7 +202,7 @@ class Task(StrictModel):
     option: str
     closing: str
     candidate: str = Field(
-        min_length=1, description="Stands before an option's text where its likelihood is asked."
+        pattern=r"\S", description="Stands before an option's text where its likelihood is asked."
     )
     cutoff: str
 
